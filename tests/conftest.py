@@ -10,8 +10,8 @@ from tests.databases import (
     Databases,
     PostgresqlDatabases,
     SqliteDatabases,
+    forced_writes,
     postgresql_databases,
-    set_fsync,
 )
 
 NewDatabase = Callable[[DatabaseKind], str]
@@ -78,9 +78,8 @@ def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
 @pytest.fixture
 def fsync(postgresql: PostgresqlDatabases) -> Iterator[None]:
     """Have PostgreSQL force its commits to the disk, as it does outside tests."""
-    set_fsync(postgresql, on=True)
-    yield
-    set_fsync(postgresql, on=False)
+    with forced_writes(postgresql):
+        yield
 
 
 def _databases(request: pytest.FixtureRequest, kind: DatabaseKind) -> Databases:

