@@ -1,0 +1,1 @@
+"""The rules: events, commands, refusals, and the pure functions over them."""

@@ -1,0 +1,142 @@
+"""What may a caller ask of a session? Commands are imperative."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from domain.events import SessionEvent
+from domain.events.session import ApprovalMode, Parent, TitleBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """Begin the session."""
+
+    title: str | None = None
+    title_by: TitleBy = "person"
+    config: object = None
+    source: object = None
+    approval_mode: ApprovalMode | None = None
+    parent: Parent | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameSession:
+    """Give the session this title; None takes it away."""
+
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigureSession:
+    """Make this the session's configuration, whole."""
+
+    config: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetApprovalMode:
+    """Settle approvals in this way."""
+
+    mode: ApprovalMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSession:
+    """Put the session away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnarchiveSession:
+    """Take the session out again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteSession:
+    """Take the session out of sight; what runs is interrupted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreSession:
+    """Bring a deleted session back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptTurn:
+    """End the turn from outside, if it has not ended."""
+
+    turn_id: str
+    reason: str
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadClaim:
+    """The history that the caller believes to be the newest. `fingerprint` is hex."""
+
+    history_version: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A producer's place for a batch: one sequence number each, from 1 in each epoch.
+
+    Attributes:
+        current: The epoch that the producer's newest mint made current.
+        previous: The last (epoch, sequence) that the producer wrote to this session.
+    """
+
+    producer_id: str
+    epoch: int
+    sequence: int
+    current: int
+    previous: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """An event that a caller wants recorded, with its JSON as it was sent.
+
+    Attributes:
+        body: The event's data; what is stored, but for names that the log resolves.
+        occurred_at: Microseconds since 1970, if the caller says.
+    """
+
+    event: SessionEvent
+    body: bytes
+    occurred_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginBatch:
+    """Check everything that a batch names besides its events."""
+
+    batch: Batch | None = None
+    expected_version: int | None = None
+    claim: HeadClaim | None = None
+    open: OpenSession | None = None
+    events: int
+    opens_with_loss: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Record one event: of a batch, or of an import (which may bring what batches may not)."""
+
+    proposal: Proposal
+    imported: bool = False
+
+
+SessionCommand: TypeAlias = (
+    OpenSession
+    | RenameSession
+    | ConfigureSession
+    | SetApprovalMode
+    | ArchiveSession
+    | UnarchiveSession
+    | DeleteSession
+    | RestoreSession
+    | InterruptTurn
+    | BeginBatch
+    | Record
+)

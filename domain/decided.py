@@ -1,0 +1,53 @@
+"""What does a rule answer with? An event, and what the envelope takes from it."""
+
+from dataclasses import dataclass, fields
+
+from domain.events import SessionEvent
+from domain.registry import KINDS, NAMES, Affects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """An event that is to be recorded.
+
+    Attributes:
+        body: Its JSON as it was sent, or None where turnlog itself made the event.
+        proposed: Whether it is the event that the caller proposed, not one that follows from it.
+    """
+
+    event: SessionEvent
+    type: str
+    affects: Affects
+    body: bytes | None = None
+    occurred_at: int | None = None
+    turn_id: str | None = None
+    proposed: bool = False
+
+
+_WITH_TURN = frozenset(
+    kind.event for kind in KINDS.values() if any(f.name == "turn_id" for f in fields(kind.event))
+)
+
+
+def fact(  # noqa: PLR0913 - one for each thing that can differ from the event's own
+    event: SessionEvent,
+    *,
+    body: bytes | None = None,
+    occurred_at: int | None = None,
+    turn_id: str | None = None,
+    affects: Affects | None = None,
+    proposed: bool = False,
+) -> Decided:
+    """Return `event` as decided, with its permanent name and the turn that it names."""
+    name = NAMES[type(event)]
+    if turn_id is None and type(event) in _WITH_TURN:
+        turn_id = getattr(event, "turn_id")  # noqa: B009 - the field differs by event
+    return Decided(
+        event=event,
+        type=name,
+        affects=affects or KINDS[name].affects,
+        body=body,
+        occurred_at=occurred_at,
+        turn_id=turn_id,
+        proposed=proposed,
+    )

@@ -1,0 +1,90 @@
+"""The facts that a session's log can hold, in files by subject.
+
+Past tense, frozen, without id or time: those are the envelope's. A field once stored keeps its
+meaning for ever; a new meaning is a new event. A field of type `object` is opaque JSON, kept as
+`domain.json_text.RawJson`, so that nothing in it changes on its way through the log.
+"""
+
+from typing import TypeAlias
+
+from domain.events.gate import GateDecided, GateExpired, GateOpened, GateWithdrawn
+from domain.events.message import HistoryCompacted, MessageRecorded
+from domain.events.record import (
+    DataRecorded,
+    HistoryImported,
+    LossHealed,
+    Opaque,
+    RecordsLost,
+    UsageRecorded,
+)
+from domain.events.session import (
+    ApprovalModeSet,
+    SessionArchived,
+    SessionConfigured,
+    SessionDeleted,
+    SessionOpened,
+    SessionRenamed,
+    SessionRestored,
+    SessionUnarchived,
+)
+from domain.events.tool_call import ToolCallCompleted, ToolCallRequested
+from domain.events.turn import TurnCompleted, TurnFailed, TurnInterrupted, TurnStarted
+
+SessionLifecycleEvent: TypeAlias = (
+    SessionOpened
+    | SessionRenamed
+    | SessionConfigured
+    | ApprovalModeSet
+    | SessionArchived
+    | SessionUnarchived
+    | SessionDeleted
+    | SessionRestored
+)
+TurnEvent: TypeAlias = TurnStarted | TurnCompleted | TurnFailed | TurnInterrupted
+ContentEvent: TypeAlias = (
+    MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
+)
+GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn
+RecordKeepingEvent: TypeAlias = (
+    UsageRecorded | DataRecorded | RecordsLost | LossHealed | HistoryImported
+)
+SessionEvent: TypeAlias = (
+    SessionLifecycleEvent | TurnEvent | ContentEvent | GateEvent | RecordKeepingEvent
+)
+Fact: TypeAlias = SessionEvent | Opaque
+
+__all__ = [
+    "ApprovalModeSet",
+    "ContentEvent",
+    "DataRecorded",
+    "Fact",
+    "GateDecided",
+    "GateEvent",
+    "GateExpired",
+    "GateOpened",
+    "GateWithdrawn",
+    "HistoryCompacted",
+    "HistoryImported",
+    "LossHealed",
+    "MessageRecorded",
+    "Opaque",
+    "RecordKeepingEvent",
+    "RecordsLost",
+    "SessionArchived",
+    "SessionConfigured",
+    "SessionDeleted",
+    "SessionEvent",
+    "SessionLifecycleEvent",
+    "SessionOpened",
+    "SessionRenamed",
+    "SessionRestored",
+    "SessionUnarchived",
+    "ToolCallCompleted",
+    "ToolCallRequested",
+    "TurnCompleted",
+    "TurnEvent",
+    "TurnFailed",
+    "TurnInterrupted",
+    "TurnStarted",
+    "UsageRecorded",
+]

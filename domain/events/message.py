@@ -1,0 +1,25 @@
+"""Facts about what was said, and about what a summary stands in for."""
+
+from dataclasses import dataclass
+
+from domain.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRecorded:
+    """Somebody said something inside a turn."""
+
+    turn_id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCompacted:
+    """A summary took the place of every message up to and with `through_message_id`.
+
+    `since_version` is the watermark: the version that the summariser had read up to.
+    """
+
+    summary: str
+    through_message_id: str
+    since_version: int | None = None

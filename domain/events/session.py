@@ -1,0 +1,68 @@
+"""Facts about a session as a whole: its beginning, name, settings and whereabouts."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+ApprovalMode: TypeAlias = Literal["allow-all", "deny-all", "read-only", "always-ask"]
+TitleBy: TypeAlias = Literal["person", "import", "first-words"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """The session that a sub-agent's session belongs to."""
+
+    session_id: str
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOpened:
+    """A session began."""
+
+    title: str | None = None
+    config: object = None
+    source: object = None
+    approval_mode: ApprovalMode | None = None
+    parent: Parent | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRenamed:
+    """The session took another title, or lost it."""
+
+    title: str | None
+    by: TitleBy = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionConfigured:
+    """The session's configuration became this one, whole."""
+
+    config: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalModeSet:
+    """Approvals are settled in this way from here on."""
+
+    mode: ApprovalMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionArchived:
+    """The session was put away; it takes no turns until it is unarchived."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUnarchived:
+    """The session takes turns again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDeleted:
+    """The session was taken out of sight; it can be restored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRestored:
+    """The session came back into sight."""

@@ -1,0 +1,246 @@
+"""Why was a command turned down?
+
+A refusal is an answer, not a fault: it is raised before any event exists, and the edge translates
+it. `at` is the place in the command that it is about, as path tokens; no refusal knows of HTTP and
+none holds what was said.
+"""
+
+from collections.abc import Sequence
+
+
+class Refusal(Exception):
+    """The command was understood and declined; nothing was recorded."""
+
+    def __init__(self, detail: str, *at: str | int) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.at: tuple[str | int, ...] = at
+
+    def inside(self, *prefix: str | int) -> "Refusal":
+        """Return this refusal with its place seen from further outside."""
+        self.at = (*prefix, *self.at)
+        return self
+
+
+class InvalidValue(Refusal):
+    """A value has no meaning here."""
+
+
+class NoSuchSession(Refusal):
+    """The session does not exist in this project."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such session in this project")
+
+
+class SessionExists(Refusal):
+    """A session of this id was opened with another body."""
+
+    def __init__(self) -> None:
+        super().__init__("a session of this id exists and was opened differently", "session_id")
+
+
+class SessionIsArchived(Refusal):
+    """The session is archived; unarchive it first."""
+
+    def __init__(self) -> None:
+        super().__init__("the session is archived")
+
+
+class SessionNotDeleted(Refusal):
+    """Only a deleted session can be restored."""
+
+    def __init__(self) -> None:
+        super().__init__("the session is not deleted")
+
+
+class SessionFull(Refusal):
+    """The session has as many events as a session can hold."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"a session holds at most {limit} events")
+        self.limit = limit
+
+
+class VersionMoved(Refusal):
+    """The session is not at the version that the caller saw."""
+
+    def __init__(self, expected: int, actual: int) -> None:
+        super().__init__(f"expected version {expected}; the session is at {actual}")
+        self.expected = expected
+        self.actual = actual
+
+
+class HeadAheadOfLog(Refusal):
+    """The caller knows of history that this log does not have."""
+
+    def __init__(self, claimed: int, actual: int) -> None:
+        super().__init__(f"claimed history version {claimed}; the log's is {actual}", "head")
+        self.claimed = claimed
+        self.actual = actual
+
+
+class HeadMismatch(Refusal):
+    """The caller's history and the log's differ at the same version."""
+
+    def __init__(self) -> None:
+        super().__init__("the claimed fingerprint is not the log's at this version", "head")
+
+
+class HeadBehind(Refusal):
+    """The history moved on since the caller looked."""
+
+    def __init__(self, claimed: int, actual: int) -> None:
+        super().__init__(f"claimed history version {claimed}; the log's is {actual}", "head")
+        self.claimed = claimed
+        self.actual = actual
+
+
+class Fenced(Refusal):
+    """A newer epoch of this producer exists; this one may not write."""
+
+    def __init__(self, epoch: int, current: int) -> None:
+        super().__init__(f"epoch {epoch} is fenced; the current one is {current}")
+        self.epoch = epoch
+        self.current = current
+
+
+class UnknownEpoch(Refusal):
+    """The epoch was never minted."""
+
+    def __init__(self, epoch: int, current: int) -> None:
+        super().__init__(f"epoch {epoch} was not minted; the current one is {current}")
+        self.epoch = epoch
+        self.current = current
+
+
+class SequenceGap(Refusal):
+    """A batch of this producer is missing before this one."""
+
+    def __init__(self, detail: str, expected: int) -> None:
+        super().__init__(detail, "producer")
+        self.expected = expected
+
+
+class RecordConflict(Refusal):
+    """Other events were recorded under this sequence number."""
+
+    def __init__(self, sequence: int) -> None:
+        super().__init__(
+            f"sequence {sequence} was recorded with other events", "producer", "sequence"
+        )
+        self.sequence = sequence
+
+
+class TurnInProgress(Refusal):
+    """A turn runs; one at a time."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"turn {turn_id} has not ended")
+        self.turn_id = turn_id
+
+
+class NoSuchTurn(Refusal):
+    """The session has no such turn."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"there is no turn {turn_id}", "turn_id")
+        self.turn_id = turn_id
+
+
+class TurnExists(Refusal):
+    """A turn of this id was started before; ids are never reused."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"turn {turn_id} was started before", "turn_id")
+        self.turn_id = turn_id
+
+
+class TurnOver(Refusal):
+    """The turn has ended; only a late result is still taken."""
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"turn {turn_id} has ended", "turn_id")
+        self.turn_id = turn_id
+
+
+class MessageExists(Refusal):
+    """A message of this id was recorded before."""
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__("a message of this id was recorded before", "message_id")
+        self.message_id = message_id
+
+
+class MessageClosed(Refusal):
+    """A partial message can be replaced only while it is the newest one."""
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__("other records followed this partial message", "message_id")
+        self.message_id = message_id
+
+
+class CallCompleted(Refusal):
+    """The call has its one result."""
+
+    def __init__(self, tool_call_id: str) -> None:
+        super().__init__("the tool call has its result", "tool_call_id")
+        self.tool_call_id = tool_call_id
+
+
+class NoSuchGate(Refusal):
+    """No gate has this id, permission id or tool call id."""
+
+    def __init__(self, detail: str, *at: str) -> None:
+        super().__init__(detail, *at)
+
+
+class AmbiguousGate(Refusal):
+    """The name fits more than one gate; use the gate id."""
+
+    def __init__(self, *at: str) -> None:
+        super().__init__("more than one gate has this name; use its gate_id", *at)
+
+
+class GateAlreadyDecided(Refusal):
+    """The gate was decided before; the first decision stands."""
+
+    def __init__(self, gate_id: str, status: str) -> None:
+        super().__init__(f"gate {gate_id} is {status}", "gate_id")
+        self.gate_id = gate_id
+        self.status = status
+
+
+class GateGone(Refusal):
+    """The gate expired or was withdrawn before the answer."""
+
+    def __init__(self, gate_id: str, status: str) -> None:
+        super().__init__(f"gate {gate_id} is {status}", "gate_id")
+        self.gate_id = gate_id
+        self.status = status
+
+
+class TooManyGates(Refusal):
+    """The session has as many open gates as it can hold."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"a session holds at most {limit} open gates")
+        self.limit = limit
+
+
+class NoSuchLoss(Refusal):
+    """No open loss was declared at this version."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"no open loss was declared at version {version}", "loss_version")
+        self.version = version
+
+
+class ImportConflict(Refusal):
+    """The session holds something else than the earlier part of this transcript."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+
+
+ALL: Sequence[type[Refusal]] = tuple(Refusal.__subclasses__())

@@ -1,0 +1,280 @@
+"""What do the rules need to know of a session before the next command?
+
+`Head` is bounded: it never grows with the session. Everything else is looked up by the keys that
+a command names, so that deciding costs the same at any length.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from domain.events.gate import DecidedBy, GateKind, Verdict
+from domain.fingerprints import EMPTY
+from domain.messages import Part, Role
+from domain.recorded import GENESIS, ProducerStamp
+
+Status: TypeAlias = Literal["absent", "open", "archived", "deleted"]
+TurnStatus: TypeAlias = Literal["running", "completed", "failed", "interrupted"]
+GateStatus: TypeAlias = Literal[
+    "open", "allowed", "denied", "denied-by-policy", "answered", "expired", "withdrawn"
+]
+CallStatus: TypeAlias = Literal["open", "completed", "failed", "denied", "late"]
+CallKey: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a session stands.
+
+    Attributes:
+        messages: Messages in the transcript; the next one's index.
+        archived: Messages before this index are archived by compaction.
+        tail_open: Whether the next assistant record joins the last message.
+        base_fingerprint, base_model_fingerprint: The chains before the last message.
+        leading: Whether nothing but system and developer messages was said yet.
+        turn_id: The turn that has not ended, if any.
+        gated_calls: Open calls of that turn that wait for a gate.
+        open_losses, unverified_turns, miscounted_turns, unreadable: Why the log may be incomplete.
+        known_position: Where the history last became known: opened or imported.
+    """
+
+    status: Status = "absent"
+    version: int = 0
+    history_version: int = 0
+    hash: bytes = GENESIS
+    fingerprint: bytes = EMPTY
+    model_fingerprint: bytes = EMPTY
+    base_fingerprint: bytes = EMPTY
+    base_model_fingerprint: bytes = EMPTY
+    tail_open: bool = False
+    leading: bool = True
+    messages: int = 0
+    archived: int = 0
+    summary_version: int | None = None
+    turns: int = 0
+    turn_id: str | None = None
+    open_gates: int = 0
+    open_losses: int = 0
+    unverified_turns: int = 0
+    miscounted_turns: int = 0
+    unreadable: int = 0
+    title: str | None = None
+    title_by: str | None = None
+    config_version: int | None = None
+    approval_mode: str | None = None
+    parent_session_id: str | None = None
+    created_at: int = 0
+    updated_at: int = 0
+    known_position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn. Token counts are sums over its `usage-recorded` facts.
+
+    Attributes:
+        number: 1 for the session's first turn.
+        messages: How many messages of the transcript it holds.
+        records: How many events of it came from a producer.
+        paused: Whether it waits for gates and for nothing else.
+    """
+
+    turn_id: str
+    number: int
+    status: TurnStatus = "running"
+    started_version: int
+    ended_version: int | None = None
+    first_message: int
+    messages: int = 0
+    open_calls: int = 0
+    gated_calls: int = 0
+    open_gates: int = 0
+    calls: int = 0
+    records: int = 0
+    declared_records: int | None = None
+    started_at: int
+    ended_at: int | None = None
+    producer_id: str | None = None
+    producer_epoch: int | None = None
+    producer_sequence: int | None = None
+    history_sent: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def paused(self) -> bool:
+        """Tell whether the turn waits for gates and for nothing else."""
+        return (
+            self.status == "running"
+            and self.open_gates > 0
+            and self.open_calls <= self.gated_calls
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One invocation of a tool: the `occurrence`-th of its id within its turn, from 1."""
+
+    turn_id: str
+    tool_call_id: str
+    occurrence: int
+    name: str | None
+    status: CallStatus = "open"
+    requested_version: int | None = None
+    completed_version: int | None = None
+    announced: bool = True
+    gated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """One question and what became of it."""
+
+    gate_id: str
+    turn_id: str
+    kind: GateKind
+    status: GateStatus = "open"
+    permission_id: str | None = None
+    tool_call_id: str | None = None
+    tool: str | None = None
+    opened_version: int
+    closed_version: int | None = None
+    opened_at: int
+    expires_at: int | None = None
+    verdict: Verdict | None = None
+    decided_by: DecidedBy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A message of the transcript: where it stands and which facts it is made of.
+
+    Attributes:
+        named: Whether `message_id` was given, or is `<turn_id>:<n>`.
+        item: Which message of a `turn-started` it is.
+        versions: The facts that it is made of, in order.
+        fingerprint, model_fingerprint: The chains up to and with this message.
+    """
+
+    index: int
+    message_id: str
+    named: bool
+    turn_id: str
+    role: Role
+    item: int = 0
+    versions: tuple[int, ...]
+    partial: bool = False
+    digest: bytes | None
+    fingerprint: bytes
+    model_fingerprint: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Records that were declared lost at `version`."""
+
+    version: int
+    count: int | None
+    turn_id: str | None
+    healed_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """What the last message is made of so far: (version, message id, part) in order."""
+
+    pieces: tuple["Piece", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One part of a message, and the fact that brought it.
+
+    `source` is the message id, or `call:<tool_call_id>`; a later fact with the same source
+    replaces the piece while `open`.
+    """
+
+    version: int
+    source: str | None
+    open: bool
+    part: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """The records that one fact made or changed."""
+
+    head: Head
+    turns: tuple[Turn, ...] = ()
+    calls: tuple[Call, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    messages: tuple[Placed, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    tail: Tail | None = None
+    producer: ProducerStamp | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """A session, whole or restricted to some keys. The only mutable thing in the core: a holder.
+
+    `messages` is keyed by index; `message_ids` finds named messages.
+    """
+
+    head: Head = field(default_factory=Head)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    calls: dict[CallKey, tuple[Call, ...]] = field(default_factory=dict)
+    gates: dict[str, Gate] = field(default_factory=dict)
+    messages: dict[int, Placed] = field(default_factory=dict)
+    message_ids: dict[str, int] = field(default_factory=dict)
+    losses: dict[int, Loss] = field(default_factory=dict)
+    producers: dict[str, ProducerStamp] = field(default_factory=dict)
+    tail: Tail = field(default_factory=Tail)
+
+    def apply(self, changes: Changes) -> None:
+        """Take over what a fact changed."""
+        self.head = changes.head
+        self.turns.update((turn.turn_id, turn) for turn in changes.turns)
+        for call in changes.calls:
+            key = (call.turn_id, call.tool_call_id)
+            self.calls[key] = _placed_call(self.calls.get(key, ()), call)
+        self.gates.update((gate.gate_id, gate) for gate in changes.gates)
+        for message in changes.messages:
+            self.messages[message.index] = message
+            if message.named:
+                self.message_ids[message.message_id] = message.index
+        self.losses.update((loss.version, loss) for loss in changes.losses)
+        if changes.tail is not None:
+            self.tail = changes.tail
+        if changes.producer is not None:
+            self.producers[changes.producer.producer_id] = changes.producer
+
+    def copy(self) -> "State":
+        """Return a state that can change without changing this one."""
+        return State(
+            head=self.head,
+            turns=dict(self.turns),
+            calls=dict(self.calls),
+            gates=dict(self.gates),
+            messages=dict(self.messages),
+            message_ids=dict(self.message_ids),
+            losses=dict(self.losses),
+            producers=dict(self.producers),
+            tail=self.tail,
+        )
+
+
+def _placed_call(occurrences: tuple[Call, ...], call: Call) -> tuple[Call, ...]:
+    known = {other.occurrence: other for other in occurrences}
+    known[call.occurrence] = call
+    return tuple(known[number] for number in sorted(known))
+
+
+def open_gates(gates: Mapping[str, Gate], turn_id: str) -> Iterable[Gate]:
+    """Yield the open gates of a turn, in the order in which they opened."""
+    return sorted(
+        (gate for gate in gates.values() if gate.turn_id == turn_id and gate.status == "open"),
+        key=lambda gate: gate.opened_version,
+    )
