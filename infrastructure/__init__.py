@@ -1,0 +1,1 @@
+"""The imperative shell: databases, clocks, files; everything that touches the world outside."""

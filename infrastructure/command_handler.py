@@ -1,0 +1,158 @@
+"""Look up, decide, append: the one way in which a command changes a session."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import select
+
+from domain.carry_out import Outcome, Stamp, carry_out
+from domain.commands import SessionCommand
+from domain.keys import NO_KEYS, Keys
+from domain.readiness import Policy, Readiness, readiness
+from domain.recorded import ProducerStamp, Recorded
+from domain.state import Head, State
+from infrastructure import tables as t
+from infrastructure.commit import Writing
+from infrastructure.event_log import EventLog
+from infrastructure.lookup import find_head, look_up
+from infrastructure.prepared import Prepared
+from infrastructure.runner import Attempt
+from infrastructure.serialization import encode
+
+_POLICY: Final = Prepared(lambda _: select(t.store.c.known_after))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, and under which trace."""
+
+    actor: str | None = None
+    trace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The session that a command is for."""
+
+    project_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What a command left.
+
+    Attributes:
+        facts: Everything that was recorded, in order.
+        proposed: The facts that the caller's events became, in their order.
+        created: Whether the session began with it.
+    """
+
+    facts: Sequence[Recorded]
+    proposed: Sequence[Recorded]
+    head: Head
+    readiness: Readiness
+    created: bool
+
+
+class CommandHandler:
+    """Carries commands out against the log."""
+
+    def __init__(self, log: EventLog, now: Callable[[], int], *, unverified_turns: bool) -> None:
+        self._log: Final = log
+        self._now: Final = now
+        self._unverified_turns: Final = unverified_turns
+
+    def now(self) -> int:
+        """Return microseconds since 1970."""
+        return self._now()
+
+    def state(
+        self, attempt: Attempt, target: Target, wanted: Keys = NO_KEYS
+    ) -> tuple[int | None, State]:
+        """Return the session's key in the tables, and what `wanted` names of the session."""
+        connection = attempt.connection
+        key, state = find_head(connection, target.project_id, target.session_id)
+        if key is not None and attempt.patient and connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": key})
+            key, state = find_head(connection, target.project_id, target.session_id)
+        return key, state if key is None else look_up(connection, key, state, wanted)
+
+    def carry_out(  # noqa: PLR0913
+        self,
+        attempt: Attempt,
+        target: Target,
+        steps: Sequence[SessionCommand],
+        wanted: Keys = NO_KEYS,
+        *,
+        caller: Caller,
+        producer: ProducerStamp | None = None,
+        batch: int | None = None,
+        known: tuple[int | None, State] | None = None,
+    ) -> Appended:
+        """Decide `steps` and append what they cause.
+
+        Raises:
+            Refusal: nothing is written.
+            Contended: another writer came first.
+        """
+        key, state = known or self.state(attempt, target, wanted)
+        stamp = Stamp(
+            project_id=target.project_id,
+            session_id=target.session_id,
+            now=self._now(),
+            mint=_mint,
+            encode=encode,
+            actor=caller.actor,
+            trace_id=caller.trace_id,
+            producer=producer,
+            batch=batch,
+        )
+        outcome = carry_out(state, steps, stamp)
+        facts = self._append(attempt, target, key, state.head.version, outcome)
+        return Appended(
+            facts=facts,
+            proposed=[facts[number] for number in outcome.proposed],
+            head=outcome.state.head,
+            readiness=self.readiness(attempt, outcome.state),
+            created=state.head.version == 0 and bool(facts),
+        )
+
+    def readiness(self, attempt: Attempt, state: State) -> Readiness:
+        """Judge a session by its state, under the store's policy."""
+        policy = self.policy(attempt)
+        head = state.head
+        turn = None if head.turn_id is None else state.turns.get(head.turn_id)
+        return readiness(head, turn, policy)
+
+    def policy(self, attempt: Attempt) -> Policy:
+        """Return what the store accepts."""
+        known_after = _POLICY.run(attempt.connection, {}).scalar_one()
+        return Policy(unverified_turns=self._unverified_turns, known_after=int(known_after))
+
+    def _append(
+        self, attempt: Attempt, target: Target, key: int | None, seen: int, outcome: Outcome
+    ) -> list[Recorded]:
+        if not outcome.facts:
+            return []
+        return self._log.append(
+            Writing(
+                commit=attempt.commit,
+                session_key=key,
+                project_id=target.project_id,
+                session_id=target.session_id,
+                seen=seen,
+                facts=outcome.facts,
+                changes=outcome.changes,
+                state=outcome.state,
+            )
+        )
+
+
+def _mint() -> tuple[str, bytes]:
+    """Return a new event id (a random UUID) and a new salt."""
+    random = secrets.token_bytes(32)
+    return str(UUID(bytes=random[:16], version=4)), random[16:]

@@ -1,0 +1,223 @@
+"""What does one commit write, besides the events?
+
+The head first (on PostgreSQL it gives the position, and refuses a writer who is late), then the
+events and their bodies, then every inline view: all in the transaction that the caller gave.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from domain.events import HistoryImported, SessionOpened
+from domain.recorded import Recorded
+from domain.state import Changes, Head, State
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+from infrastructure.view_rows import (
+    INSERT_HEAD,
+    UPDATE_HEAD,
+    UPSERT_CALL,
+    UPSERT_GATE,
+    UPSERT_LOSS,
+    UPSERT_MESSAGE,
+    UPSERT_TURN,
+    Values,
+    message_values,
+    values,
+)
+
+ORDINAL_BITS: Final = 20
+
+_INSERT_STREAM: Final = Prepared(
+    lambda _: (
+        t.streams.insert()
+        .values(project_id=bindparam("project_id"), session_id=bindparam("session_id"))
+        .returning(t.streams.c.session_key)
+    )
+)
+_INSERT_EVENT: Final = Prepared(lambda _: t.events.insert())
+_INSERT_BODY: Final = Prepared(lambda _: t.bodies.insert())
+_BASE: Final = Prepared(lambda _: select(t.store.c.base))
+_NEXT: Final = Prepared(
+    lambda _: select(
+        func.max(
+            func.coalesce(select(func.max(t.events.c.position)).scalar_subquery(), 0),
+            t.store.c.base,
+        )
+    )
+)
+
+
+class Contended(Exception):
+    """Another writer came first; look up and decide again, in a new transaction."""
+
+
+@dataclass(slots=True)
+class Commit:
+    """An open write transaction, and the place of the next event in the whole log."""
+
+    connection: Connection
+    last_position: int | None = None
+    base: int | None = None
+    ordinal: int = 0
+
+    def positions(self, xid: int, count: int) -> list[int]:
+        """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
+        if self.connection.dialect.name == "sqlite":
+            if self.last_position is None:
+                self.last_position = int(_NEXT.run(self.connection, {}).scalar_one())
+            first = self.last_position + 1
+            self.last_position += count
+            return list(range(first, first + count))
+        if self.base is None:
+            self.base = int(_BASE.run(self.connection, {}).scalar_one())
+        first = (self.base + xid << ORDINAL_BITS) | self.ordinal
+        self.ordinal += count
+        return list(range(first, first + count))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """What to write: facts of one session, and what each changed.
+
+    Attributes:
+        seen: The version that the facts were decided on; 0 for a new session.
+    """
+
+    commit: Commit
+    session_key: int | None
+    project_id: str
+    session_id: str
+    seen: int
+    facts: Sequence[Recorded]
+    changes: Sequence[Changes]
+    state: State
+    placed: list[Recorded] = field(default_factory=list)
+
+
+def write(writing: Writing) -> list[int]:
+    """Write it all; return the positions, and leave the facts with them in `placed`.
+
+    Raises:
+        Contended: the head is not where the facts were decided, or its last writer is younger.
+    """
+    connection = writing.commit.connection
+    session_key = writing.session_key
+    if session_key is None:
+        names = {"project_id": writing.project_id, "session_id": writing.session_id}
+        session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())
+    xid = _write_head(writing, session_key)
+    positions = writing.commit.positions(xid, len(writing.facts))
+    writing.placed.extend(
+        replace(fact, position=position)
+        for fact, position in zip(writing.facts, positions, strict=True)
+    )
+    _place_knowledge(writing, session_key)
+    _INSERT_EVENT.many(connection, [event_values(fact, session_key) for fact in writing.placed])
+    _INSERT_BODY.many(
+        connection,
+        [
+            {
+                "session_key": session_key,
+                "version": fact.version,
+                "salt": fact.salt,
+                "body": fact.body,
+            }
+            for fact in writing.placed
+            if fact.body is not None
+        ],
+    )
+    write_views(connection, session_key, writing.project_id, writing.changes)
+    return positions
+
+
+def _write_head(writing: Writing, session_key: int) -> int:
+    connection = writing.commit.connection
+    head = head_values(writing.state.head, session_key, writing.project_id)
+    if writing.seen == 0:
+        return int(INSERT_HEAD.run(connection, head).scalar_one())
+    del head["project_id"], head["session_key"]
+    guard = {"session_key_": session_key, "seen_": writing.seen}
+    xid = UPDATE_HEAD.run(connection, head | guard).scalar_one_or_none()
+    if xid is None:
+        raise Contended
+    return int(xid)
+
+
+_SET_KNOWN: Final = Prepared(
+    lambda _: (
+        t.heads.update()
+        .where(t.heads.c.session_key == bindparam("session_key_"))
+        .values(known_position=bindparam("known_position"))
+    )
+)
+
+
+def _place_knowledge(writing: Writing, session_key: int) -> None:
+    """History becomes known at a position, which is known only once the head is written."""
+    known = [
+        fact.position
+        for fact in writing.placed
+        if isinstance(fact.event, SessionOpened | HistoryImported)
+    ]
+    if known:
+        writing.state.head = replace(writing.state.head, known_position=known[-1])
+        _SET_KNOWN.run(
+            writing.commit.connection,
+            {"session_key_": session_key, "known_position": known[-1]},
+        )
+
+
+def head_values(head: Head, session_key: int, project_id: str) -> Values:
+    """Return a head's columns."""
+    return values(head) | {"session_key": session_key, "project_id": project_id}
+
+
+def event_values(fact: Recorded, session_key: int) -> Values:
+    """Return the columns of an event."""
+    envelope = fact.envelope
+    producer = envelope.producer
+    return {
+        "session_key": session_key,
+        "version": envelope.version,
+        "position": fact.position,
+        "event_id": envelope.event_id,
+        "type": envelope.type,
+        "schema": envelope.schema,
+        "history": envelope.affects == "history",
+        "recorded_at": envelope.recorded_at,
+        "occurred_at": envelope.occurred_at,
+        "actor": envelope.actor,
+        "producer_id": producer.producer_id if producer else None,
+        "producer_epoch": producer.epoch if producer else None,
+        "producer_sequence": producer.sequence if producer else None,
+        "batch": envelope.batch,
+        "turn_id": envelope.turn_id,
+        "trace_id": envelope.trace_id,
+        "body_digest": envelope.body_digest,
+        "hash": fact.hash,
+    }
+
+
+def write_views(
+    connection: Connection, session_key: int, project_id: str, changes: Sequence[Changes]
+) -> None:
+    """Write each record that `changes` touched, in its last state, but the head."""
+    key: Values = {"session_key": session_key}
+    turns = {turn.turn_id: turn for change in changes for turn in change.turns}
+    calls = {
+        (call.turn_id, call.tool_call_id, call.occurrence): call
+        for change in changes
+        for call in change.calls
+    }
+    gates = {gate.gate_id: gate for change in changes for gate in change.gates}
+    messages = {message.index: message for change in changes for message in change.messages}
+    losses = {loss.version: loss for change in changes for loss in change.losses}
+    UPSERT_TURN.many(connection, [values(turn) | key for turn in turns.values()])
+    UPSERT_CALL.many(connection, [values(call) | key for call in calls.values()])
+    project: Values = {"project_id": project_id}
+    UPSERT_GATE.many(connection, [values(gate) | key | project for gate in gates.values()])
+    UPSERT_MESSAGE.many(connection, [message_values(m) | key for m in messages.values()])
+    UPSERT_LOSS.many(connection, [values(loss) | key for loss in losses.values()])

@@ -1,0 +1,238 @@
+"""Which database is this, is it fit to serve, and how is it read and written?
+
+The one place that makes engines. Commits are durable by the database's own settings, which are
+checked and not assumed; a schema that this build does not know is refused with the command that
+mends it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+from uuid import uuid4
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool, QueuePool
+
+import migrations
+from infrastructure import clock
+from infrastructure.tables import store
+
+Kind: TypeAlias = Literal["sqlite", "postgresql"]
+BUSY_MS: Final = 10_000
+_SCHEMA_LOCK: Final = 7_231_965_021  # any constant; two upgrades of one database exclude each other
+
+
+class UnfitDatabase(Exception):
+    """The database cannot be served as it is; the message says what mends it."""
+
+
+class Database:
+    """One database, opened. Close it when done."""
+
+    def __init__(self, url: URL, *, pool_size: int = 8, allow_unsafe: bool = False) -> None:
+        self.url: Final = url
+        self.kind: Final[Kind] = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
+        if self.kind == "sqlite":
+            self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1)
+            self._reader = _sqlite_engine(url, begin="BEGIN", size=pool_size)
+        else:
+            self._writer = _postgres_engine(url, pool_size)
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
+        self._allow_unsafe: Final = allow_unsafe
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a transaction that commits at the end, or rolls back on any error."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a transaction that sees one moment of the database throughout."""
+        with self._reader.connect() as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def check(self) -> None:
+        """Refuse what cannot be served.
+
+        Raises:
+            UnfitDatabase: not reachable, no schema or another one, or commits are not flushed.
+        """
+        try:
+            with self.read() as connection:
+                _check_schema(connection, self.url)
+                if not self._allow_unsafe:
+                    _check_durability(connection)
+        except OperationalError as error:
+            raise UnfitDatabase(f"{shown(self.url)} cannot be reached") from error
+
+
+def open_database(
+    url: URL, *, pool_size: int = 8, allow_unsafe: bool = False, create: bool = False
+) -> Database:
+    """Return a database that is fit to serve.
+
+    Args:
+        url: Where it is.
+        pool_size: Connections kept at most.
+        allow_unsafe: Whether commits may go unflushed.
+        create: Whether an absent or empty SQLite database is made on the way.
+
+    Raises:
+        UnfitDatabase: with what mends it.
+    """
+    if create and url.get_backend_name() == "sqlite" and _is_empty(url):
+        create_schema(url.render_as_string(hide_password=False))
+    database = Database(url, pool_size=pool_size, allow_unsafe=allow_unsafe)
+    try:
+        database.check()
+    except UnfitDatabase:
+        database.close()
+        raise
+    return database
+
+
+def create_schema(url: str) -> None:
+    """Bring the database to the newest schema; an up-to-date one stays as it is."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite" and parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
+    else:
+        engine = _postgres_engine(parsed, 1)
+    try:
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
+            config = migration_config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            _found_store(connection)
+    finally:
+        engine.dispose()
+
+
+def migration_config() -> Config:
+    """Return Alembic's configuration, without any file."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    return config
+
+
+def shown(url: URL) -> str:
+    """Return the database's name for people: no password, no host."""
+    if url.get_backend_name() == "sqlite":
+        return f"the SQLite database {url.database}"
+    return f"the PostgreSQL database {url.database}"
+
+
+def schema_versions(connection: Connection) -> tuple[str | None, str]:
+    """Return the schema revision of the database and the one this build serves."""
+    newest = ScriptDirectory.from_config(migration_config()).get_current_head()
+    return MigrationContext.configure(connection).get_current_revision(), newest or ""
+
+
+def _check_schema(connection: Connection, url: URL) -> None:
+    found, wanted = schema_versions(connection)
+    if found == wanted:
+        return
+    if found is None:
+        raise UnfitDatabase(f"{shown(url)} has no turnlog schema; run: turnlog db upgrade")
+    known = {script.revision for script in _scripts()}
+    if found in known:
+        raise UnfitDatabase(
+            f"{shown(url)} has schema {found}, this build serves {wanted}; run: turnlog db upgrade"
+        )
+    raise UnfitDatabase(
+        f"{shown(url)} has schema {found}, newer than {wanted} of this build; upgrade turnlog"
+    )
+
+
+def _scripts() -> Iterator[Any]:
+    yield from ScriptDirectory.from_config(migration_config()).walk_revisions()
+
+
+def _check_durability(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        flush = connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
+        if int(flush) < 2:  # noqa: PLR2004 - 2 is FULL
+            raise UnfitDatabase("SQLite's synchronous is below FULL: commits could be lost")
+        return
+    for name in ("fsync", "full_page_writes"):
+        if connection.exec_driver_sql(f"SHOW {name}").scalar_one() != "on":
+            raise UnfitDatabase(
+                f"PostgreSQL's {name} is off: commits could be lost "
+                "(TURNLOG_ALLOW_UNSAFE_DURABILITY=true serves it all the same)"
+            )
+
+
+def _found_store(connection: Connection) -> None:
+    """Write the row that says which store this is, once."""
+    if connection.execute(store.select()).first() is None:
+        connection.execute(
+            store.insert().values(
+                one=1,
+                store_id=str(uuid4()),
+                incarnation=1,
+                known_after=0,
+                base=0,
+                created_at=clock.now(),
+            )
+        )
+
+
+def _is_empty(url: URL) -> bool:
+    path = Path(url.database or "")
+    return not path.exists() or path.stat().st_size == 0
+
+
+def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
+    engine = create_engine(
+        url,
+        paramstyle="named",
+        poolclass=QueuePool,
+        pool_size=size,
+        max_overflow=0 if size == 1 else 100,
+        connect_args={"check_same_thread": False, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    _ = (_prepare, _begin)
+    return engine
+
+
+def _postgres_engine(url: URL, size: int) -> Engine:
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return create_engine(
+        url,
+        poolclass=NullPool if size == 1 else QueuePool,
+        **({} if size == 1 else {"pool_size": size, "max_overflow": 0, "pool_pre_ping": True}),
+        isolation_level="READ COMMITTED",
+    )
+
+
+Clock: TypeAlias = Callable[[], int]

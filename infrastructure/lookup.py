@@ -1,0 +1,240 @@
+"""What does the database know of a session, as far as a command needs it?
+
+The same as `domain.keys.restrict` gives of a session folded whole; a law, and tested as one. Each
+look-up is by an index, so its cost does not grow with the session.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, select
+
+from domain.evolve import merge, message_index
+from domain.keys import Keys
+from domain.pieces import pieces_of
+from domain.recorded import ProducerStamp
+from domain.state import Placed, State, Tail
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+from infrastructure.serialization import decode
+from infrastructure.view_rows import (
+    FIND_HEAD,
+    call_of,
+    gate_of,
+    head_of,
+    loss_of,
+    message_of,
+    turn_of,
+)
+
+
+def _by(table: Any, *names: str, order: Any = None, limit: int | None = None) -> Prepared:  # noqa: ANN401
+    def build(_: str) -> Any:  # noqa: ANN401
+        statement = select(table).where(
+            *(table.c[name] == bindparam(name.strip("_")) for name in names)
+        )
+        if order is not None:
+            statement = statement.order_by(order)
+        return statement if limit is None else statement.limit(limit)
+
+    return Prepared(build)
+
+
+_TURN: Final = _by(t.turns, "session_key", "turn_id")
+_CALLS: Final = _by(t.calls, "session_key", "turn_id", "tool_call_id", order=t.calls.c.occurrence)
+_GATE: Final = _by(t.gates, "session_key", "gate_id")
+_MESSAGE: Final = _by(t.messages, "session_key", "index")
+_LOSS: Final = _by(t.losses, "session_key", "version")
+_NAMED: Final = Prepared(
+    lambda _: select(t.messages).where(
+        t.messages.c.session_key == bindparam("session_key"),
+        t.messages.c.message_id == bindparam("message_id"),
+        t.messages.c.named,
+    )
+)
+_FROM: Final = Prepared(
+    lambda _: (
+        select(t.messages)
+        .where(
+            t.messages.c.session_key == bindparam("session_key"),
+            t.messages.c.index >= bindparam("start"),
+        )
+        .order_by(t.messages.c.index)
+    )
+)
+_OPEN_GATES: Final = Prepared(
+    lambda _: (
+        select(t.gates)
+        .join(t.heads, t.heads.c.session_key == t.gates.c.session_key)
+        .where(
+            t.gates.c.session_key == bindparam("session_key"),
+            t.gates.c.turn_id == t.heads.c.turn_id,
+            t.gates.c.status == "open",
+        )
+    )
+)
+
+
+def _newest_closed(column: str) -> Prepared:
+    return Prepared(
+        lambda _: (
+            select(t.gates)
+            .where(
+                t.gates.c.session_key == bindparam("session_key"),
+                t.gates.c[column] == bindparam("name"),
+                t.gates.c.status != "open",
+            )
+            .order_by(t.gates.c.opened_version.desc())
+            .limit(1)
+        )
+    )
+
+
+_CLOSED_BY_PERMISSION: Final = _newest_closed("permission_id")
+_CLOSED_BY_CALL: Final = _newest_closed("tool_call_id")
+_LAST_BATCH: Final = Prepared(
+    lambda _: (
+        select(t.events.c.producer_epoch, t.events.c.producer_sequence)
+        .where(
+            t.events.c.session_key == bindparam("session_key"),
+            t.events.c.producer_id == bindparam("producer_id"),
+            t.events.c.batch.is_not(None),
+        )
+        .order_by(t.events.c.producer_epoch.desc(), t.events.c.producer_sequence.desc())
+        .limit(1)
+    )
+)
+_FACT: Final = Prepared(
+    lambda _: (
+        select(t.events.c.type, t.events.c.schema, t.bodies.c.body)
+        .select_from(
+            t.events.outerjoin(
+                t.bodies,
+                (t.bodies.c.session_key == t.events.c.session_key)
+                & (t.bodies.c.version == t.events.c.version),
+            )
+        )
+        .where(
+            t.events.c.session_key == bindparam("session_key"),
+            t.events.c.version == bindparam("version"),
+        )
+    )
+)
+
+
+def find_head(connection: Connection, project_id: str, session_id: str) -> tuple[int | None, State]:
+    """Return the session's key in the tables (None: no such session) and its head."""
+    row = FIND_HEAD.run(connection, {"project_id": project_id, "session_id": session_id}).first()
+    if row is None:
+        return None, State()
+    if row.version is None:
+        return int(row.stream_key), State()
+    return int(row.stream_key), State(head=head_of(row))
+
+
+def look_up(connection: Connection, session_key: int, state: State, wanted: Keys) -> State:
+    """Fill `state`, which has its head, with what `wanted` names."""
+    find = _Finder(connection, session_key, state)
+    head = state.head
+    find.turns({*wanted.turns, *(() if head.turn_id is None else (head.turn_id,))})
+    find.gates(wanted)
+    find.calls(wanted)
+    find.messages(wanted)
+    for version in sorted(wanted.losses):
+        for row in find.rows(_LOSS, version=version):
+            state.losses[version] = loss_of(row)
+    for producer_id in sorted(wanted.producers):
+        for row in find.rows(_LAST_BATCH, producer_id=producer_id):
+            state.producers[producer_id] = ProducerStamp(
+                producer_id=producer_id,
+                epoch=row.producer_epoch,
+                sequence=row.producer_sequence,
+            )
+    return state
+
+
+class _Finder:
+    """Look-ups in one session."""
+
+    def __init__(self, connection: Connection, session_key: int, state: State) -> None:
+        self._connection = connection
+        self._key = session_key
+        self._state = state
+
+    def rows(self, statement: Prepared, **params: object) -> list[Any]:
+        return list(statement.run(self._connection, {"session_key": self._key, **params}))
+
+    def turns(self, turn_ids: set[str]) -> None:
+        for turn_id in sorted(turn_ids):
+            for row in self.rows(_TURN, turn_id=turn_id):
+                self._state.turns[turn_id] = turn_of(row)
+
+    def gates(self, wanted: Keys) -> None:
+        rows: list[Any] = []
+        if self._state.head.open_gates:
+            rows += self.rows(_OPEN_GATES)
+        for gate_id in wanted.gate_ids:
+            rows += self.rows(_GATE, gate_id=gate_id)
+        for name in wanted.permission_ids:
+            rows += self.rows(_CLOSED_BY_PERMISSION, name=name)
+        for name in wanted.gate_call_ids:
+            rows += self.rows(_CLOSED_BY_CALL, name=name)
+        found = {gate.gate_id: gate for gate in map(gate_of, rows)}
+        self._state.gates = {
+            gate.gate_id: gate for gate in sorted(found.values(), key=lambda g: g.opened_version)
+        }
+
+    def calls(self, wanted: Keys) -> None:
+        named = {
+            (gate.turn_id, gate.tool_call_id)
+            for gate in self._state.gates.values()
+            if gate.status == "open" and gate.tool_call_id is not None
+        }
+        for turn_id, call_id in sorted(wanted.calls | named):
+            rows = self.rows(_CALLS, turn_id=turn_id, tool_call_id=call_id)
+            if rows:
+                self._state.calls[turn_id, call_id] = tuple(map(call_of, rows))
+
+    def messages(self, wanted: Keys) -> None:
+        state = self._state
+        found: dict[int, Placed] = {}
+        for message_id in wanted.message_ids:
+            for row in self.rows(_NAMED, message_id=message_id):
+                found[row.index] = message_of(row)
+        if wanted.tail and state.head.tail_open:
+            for row in self.rows(_MESSAGE, index=state.head.messages - 1):
+                tail = found[row.index] = message_of(row)
+                state.tail = self._tail(tail)
+        self._take(found)
+        if wanted.kept_after is not None:
+            self._kept(wanted.kept_after, found)
+
+    def _kept(self, message_id: str, asked: dict[int, Placed]) -> None:
+        turn = self._state.turns.get(message_id.rpartition(":")[0])
+        known = dict(asked)
+        if message_id not in self._state.message_ids and turn is not None:
+            known |= {
+                row.index: message_of(row) for row in self.rows(_FROM, start=turn.first_message)
+            }
+            self._take(known)
+        start = message_index(self._state, message_id)
+        if start is not None:
+            known |= {row.index: message_of(row) for row in self.rows(_FROM, start=start)}
+        self._take(
+            {n: m for n, m in known.items() if n in asked or (start is not None and n >= start)}
+        )
+
+    def _take(self, found: dict[int, Placed]) -> None:
+        self._state.messages = {index: found[index] for index in sorted(found)}
+        self._state.message_ids = {
+            message.message_id: message.index
+            for message in self._state.messages.values()
+            if message.named
+        }
+
+    def _tail(self, tail: Placed) -> Tail:
+        pieces = ()
+        for version in tail.versions:
+            for row in self.rows(_FACT, version=version):
+                fact = decode(row.type, row.schema, row.body and bytes(row.body))
+                pieces = merge(pieces, pieces_of(fact, version, tail.item))
+        return Tail(pieces=pieces)

@@ -1,0 +1,283 @@
+"""How do the library's stored events stand in our tables?
+
+The library's recorder over SQLAlchemy Core: appends with the inline views in one transaction,
+reads one stream by version, and the whole log by position. On PostgreSQL a reader of the whole
+log stays below the oldest running transaction, so that none misses an event that commits late.
+"""
+
+from collections.abc import Sequence
+from threading import Event
+from typing import Any, Final
+from uuid import UUID
+
+from eventsourcing.persistence import (
+    ApplicationRecorder,
+    IntegrityError,
+    ListenNotifySubscription,
+    Notification,
+    ProgrammingError,
+    StoredEvent,
+    Subscription,
+)
+from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import exc as sa_exc
+
+from domain.recorded import GENESIS, Envelope, ProducerStamp
+from infrastructure import tables as t
+from infrastructure.commit import ORDINAL_BITS, Writing, write
+from infrastructure.database import Database
+from infrastructure.mapper import StoredFact, originator
+from infrastructure.prepared import Prepared
+
+TICK_S: Final = 0.02
+_HORIZON: Final = (
+    f"(SELECT (base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << {ORDINAL_BITS} "
+    "FROM store)"
+)
+
+COLUMNS: Final = (
+    *(c for c in t.events.columns if c.name != "session_key"),
+    t.bodies.c.salt,
+    t.bodies.c.body,
+)
+WITH_BODIES: Final = t.events.outerjoin(
+    t.bodies,
+    (t.bodies.c.session_key == t.events.c.session_key) & (t.bodies.c.version == t.events.c.version),
+)
+
+
+def _stream(*, desc: bool) -> Prepared:
+    def build(_: str) -> Any:  # noqa: ANN401
+        order = t.events.c.version.desc() if desc else t.events.c.version
+        return (
+            select(*COLUMNS)
+            .select_from(WITH_BODIES)
+            .where(
+                t.events.c.session_key == bindparam("session_key"),
+                t.events.c.version > bindparam("gt"),
+                t.events.c.version <= bindparam("lte"),
+            )
+            .order_by(order)
+            .limit(bindparam("most"))
+        )
+
+    return Prepared(build)
+
+
+_ASCENDING: Final = _stream(desc=False)
+_DESCENDING: Final = _stream(desc=True)
+_KEY: Final = Prepared(
+    lambda _: select(t.streams.c.session_key).where(
+        t.streams.c.project_id == bindparam("project_id"),
+        t.streams.c.session_id == bindparam("session_id"),
+    )
+)
+_HASH: Final = Prepared(
+    lambda _: select(t.events.c.hash).where(
+        t.events.c.session_key == bindparam("session_key"),
+        t.events.c.version == bindparam("version"),
+    )
+)
+EVERYTHING: Final = 2**31 - 1
+
+
+class LogRecorder(ApplicationRecorder):
+    """Keeps stored facts in `events` and `bodies`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Write facts and views in the transaction of `kwargs["writing"]`.
+
+        Raises:
+            IntegrityError: a version is taken.
+            Contended: the head moved on, or its last writer is younger.
+        """
+        writing: Writing = kwargs["writing"]
+        if len(writing.facts) != len(stored_events):
+            raise ProgrammingError("the stored events are not those that are written")
+        try:
+            return write(writing)
+        except sa_exc.IntegrityError as error:
+            raise IntegrityError("another writer took this version") from error
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the facts of one stream, by version."""
+        project_id, _, session_id = str(originator_id).partition("/")
+        with self._database.read() as connection:
+            key = find_key(connection, project_id, session_id)
+            if key is None:
+                return []
+            return stream_facts(
+                connection,
+                (project_id, session_id, key),
+                gt=gt or 0,
+                lte=EVERYTHING if lte is None else lte,
+                limit=EVERYTHING if limit is None else limit,
+                desc=desc,
+            )
+
+    def select_notifications(
+        self,
+        start: int | None,
+        limit: int,
+        stop: int | None = None,
+        topics: Sequence[str] = (),
+        *,
+        inclusive_of_start: bool = True,
+    ) -> Sequence[Notification]:
+        """Return facts of the whole log, by position; none that a late commit could precede."""
+        position = t.events.c.position
+        statement = (
+            select(t.streams.c.project_id, t.streams.c.session_id, *COLUMNS)
+            .select_from(
+                WITH_BODIES.join(t.streams, t.streams.c.session_key == t.events.c.session_key)
+            )
+            .order_by(position)
+            .limit(limit)
+        )
+        if start is not None:
+            statement = statement.where(
+                position >= start if inclusive_of_start else position > start
+            )
+        if stop is not None:
+            statement = statement.where(position <= stop)
+        if topics:
+            statement = statement.where(t.events.c.type.in_(topics))
+        if self._database.kind == "postgresql":
+            statement = statement.where(position < text(_HORIZON))
+        with self._database.read() as connection:
+            return [
+                Notification(
+                    id=row.position,
+                    originator_id=originator(row.project_id, row.session_id),
+                    originator_version=row.version,
+                    topic=row.type,
+                    state=b"" if row.body is None else bytes(row.body),
+                )
+                for row in connection.execute(statement)
+            ]
+
+    def max_notification_id(self) -> int | None:
+        """Return the highest position that a follower can see."""
+        statement = select(func.max(t.events.c.position))
+        if self._database.kind == "postgresql":
+            statement = statement.where(t.events.c.position < text(_HORIZON))
+        with self._database.read() as connection:
+            return connection.execute(statement).scalar_one_or_none()
+
+    def subscribe(
+        self, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> Subscription[ApplicationRecorder]:
+        """Follow the whole log from after `gt`, by asking for more every few milliseconds."""
+        return TickingSubscription(self, gt=gt, topics=topics)
+
+
+class TickingSubscription(ListenNotifySubscription["LogRecorder"]):
+    """The library's subscription, woken by a clock: neither database has to notify anybody."""
+
+    def __init__(self, recorder: LogRecorder, *, gt: int | None, topics: Sequence[str]) -> None:
+        self._stopped = Event()
+        super().__init__(recorder=recorder, gt=gt, topics=topics)
+        from threading import Thread  # noqa: PLC0415
+
+        self._ticker = Thread(target=self._tick, name="log-follower", daemon=True)
+        self._ticker.start()
+
+    def stop(self) -> None:
+        """Stop following."""
+        self._stopped.set()
+        super().stop()
+
+    def _tick(self) -> None:
+        while not self._stopped.wait(TICK_S):
+            self._has_been_notified.set()
+
+
+def find_key(connection: Connection, project_id: str, session_id: str) -> int | None:
+    """Return the session's key in the tables, if the log knows it."""
+    found = _KEY.run(
+        connection, {"project_id": project_id, "session_id": session_id}
+    ).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def stream_facts(  # noqa: PLR0913
+    connection: Connection,
+    stream: tuple[str, str, int],
+    *,
+    gt: int = 0,
+    lte: int = EVERYTHING,
+    limit: int = EVERYTHING,
+    desc: bool = False,
+) -> list[StoredFact]:
+    """Return a stream's facts after `gt` up to `lte`, each with the hash before it.
+
+    `stream` is (project id, session id, session key).
+    """
+    _, _, key = stream
+    statement = _DESCENDING if desc else _ASCENDING
+    rows = list(
+        statement.run(connection, {"session_key": key, "gt": gt, "lte": lte, "most": limit})
+    )
+    if not rows:
+        return []
+    hashes = {row.version: bytes(row.hash) for row in rows}
+    lowest = min(hashes)
+    before = _HASH.run(connection, {"session_key": key, "version": lowest - 1}).scalar_one_or_none()
+    hashes[lowest - 1] = GENESIS if before is None else bytes(before)
+    return [stored_fact(row, stream, hashes.get(row.version - 1, GENESIS)) for row in rows]
+
+
+def stored_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> StoredFact:  # noqa: ANN401
+    """Return the stored fact in a row of `events` joined with `bodies`."""
+    project_id, session_id, _ = stream
+    producer = (
+        None
+        if row.producer_id is None
+        else ProducerStamp(
+            producer_id=row.producer_id,
+            epoch=row.producer_epoch,
+            sequence=row.producer_sequence,
+        )
+    )
+    envelope = Envelope(
+        project_id=project_id,
+        session_id=session_id,
+        version=row.version,
+        event_id=row.event_id,
+        type=row.type,
+        schema=row.schema,
+        affects="history" if row.history else "none",
+        recorded_at=row.recorded_at,
+        occurred_at=row.occurred_at,
+        actor=row.actor,
+        producer=producer,
+        batch=row.batch,
+        turn_id=row.turn_id,
+        trace_id=row.trace_id,
+        body_digest=bytes(row.body_digest),
+    )
+    return StoredFact(
+        originator_id=originator(project_id, session_id),
+        originator_version=row.version,
+        topic=row.type,
+        state=b"" if row.body is None else bytes(row.body),
+        envelope=envelope,
+        position=row.position,
+        previous=previous,
+        hash=bytes(row.hash),
+        salt=None if row.salt is None else bytes(row.salt),
+        gone=row.body is None,
+    )

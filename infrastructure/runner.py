@@ -1,0 +1,156 @@
+"""In which transaction does a piece of work run, and who commits it?
+
+On SQLite one thread of the process writes, and commits together what waits together: each piece in
+a savepoint that sees the earlier ones, a refusal undoes only its own, a failed commit fails all. On
+PostgreSQL each piece has its own transaction, and is tried again when another writer came first.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, Final, TypeVar, cast
+
+from sqlalchemy import Connection
+
+from infrastructure.commit import Commit, Contended
+from infrastructure.database import Database
+
+Answer = TypeVar("Answer")
+GROUP: Final = 64
+ATTEMPTS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The transaction that a piece of work runs in; after a lost race, `patient`."""
+
+    commit: Commit
+    patient: bool
+
+    @property
+    def connection(self) -> Connection:
+        """Return the open connection."""
+        return self.commit.connection
+
+
+Work = Callable[[Attempt], Answer]
+
+
+class Runner:
+    """Runs pieces of work that write. Close it when done; what was submitted is finished."""
+
+    def __init__(self, database: Database, threads: int = 8) -> None:
+        self._database: Final = database
+        self._pool: Final = (
+            ThreadPoolExecutor(threads, thread_name_prefix="writer")
+            if database.kind == "postgresql"
+            else None
+        )
+        self._queue: Final[SimpleQueue[_Job | None]] = SimpleQueue()
+        self._thread: Final = Thread(target=self._serve, name="writer", daemon=True)
+        self._closing = Lock()
+        self._closed = False
+        if self._pool is None:
+            self._thread.start()
+
+    def submit(self, work: Work[Answer]) -> "Future[Answer]":
+        """Have `work` run; the future gives its answer once committed, or its refusal."""
+        with self._closing:
+            if self._closed:
+                raise RuntimeError("the runner is closed")
+            if self._pool is not None:
+                return self._pool.submit(self._alone, work)
+            future: Future[Answer] = Future()
+            self._queue.put(_Job(cast("Work[Any]", work), cast("Future[Any]", future)))
+            return future
+
+    def run(self, work: Work[Answer]) -> Answer:
+        """Have `work` run, and wait."""
+        return self.submit(work).result()
+
+    def close(self) -> None:
+        """Finish what was submitted, and stop."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        if self._pool is not None:
+            self._pool.shutdown()
+        else:
+            self._queue.put(None)
+            self._thread.join()
+
+    def _alone(self, work: Work[Answer]) -> Answer:
+        for attempt in range(ATTEMPTS):
+            try:
+                with self._database.write() as connection:
+                    return work(Attempt(Commit(connection), patient=attempt > 0))
+            except Contended:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    def _serve(self) -> None:
+        while (job := self._queue.get()) is not None:
+            group = [job]
+            last = False
+            while len(group) < GROUP and not last:
+                try:
+                    more = self._queue.get_nowait()
+                except Empty:
+                    break
+                if more is None:
+                    last = True
+                else:
+                    group.append(more)
+            self._commit_together([job for job in group if job.begin()])
+            if last:
+                return
+
+    def _commit_together(self, group: "list[_Job]") -> None:
+        if not group:
+            return
+        try:
+            with self._database.write() as connection:
+                commit = Commit(connection)
+                for job in group:
+                    job.run(commit)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, every waiter must hear of it
+            for job in group:
+                job.fail(error)
+            return
+        for job in group:
+            job.deliver()
+
+
+class _Job:
+    """One piece of work in a group."""
+
+    def __init__(self, work: Work[Any], future: "Future[Any]") -> None:
+        self._work = work
+        self._future = future
+        self._answer: Any = None
+        self._refusal: Exception | None = None
+
+    def begin(self) -> bool:
+        return self._future.set_running_or_notify_cancel()
+
+    def run(self, commit: Commit) -> None:
+        place = commit.last_position
+        try:
+            with commit.connection.begin_nested():
+                self._answer = self._work(Attempt(commit, patient=False))
+        except Exception as error:  # noqa: BLE001 - a refusal undoes only its own savepoint
+            self._refusal = error
+            commit.last_position = place
+
+    def fail(self, error: BaseException) -> None:
+        self._future.set_exception(error)
+
+    def deliver(self) -> None:
+        if self._refusal is not None:
+            self._future.set_exception(self._refusal)
+        else:
+            self._future.set_result(self._answer)

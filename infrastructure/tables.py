@@ -1,0 +1,295 @@
+"""Which tables are there? Declared once; `migrations` brings a database to them.
+
+`streams`, `events` and `bodies` are the truth; triggers forbid changing them. `store`,
+`producers` and `idempotency` keep the log's own affairs. Everything in `VIEWS` is folded from the
+log and can be dropped and folded again. Times are microseconds since 1970, hashes 32 raw bytes.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+KEY: Final = BigInteger().with_variant(Integer, "sqlite")
+
+store = Table(
+    "store",
+    metadata,
+    Column("one", SmallInteger, primary_key=True),
+    Column("store_id", String, nullable=False),
+    Column("incarnation", Integer, nullable=False),
+    Column("known_after", BigInteger, nullable=False),
+    Column("base", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+streams = Table(
+    "streams",
+    metadata,
+    Column("session_key", KEY, primary_key=True, autoincrement=True),
+    Column("project_id", String, nullable=False),
+    Column("session_id", String, nullable=False),
+    Index("ux_streams_project_id_session_id", "project_id", "session_id", unique=True),
+    sqlite_autoincrement=True,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("session_key", KEY, ForeignKey("streams.session_key"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("event_id", String(36), nullable=False),
+    Column("type", String, nullable=False),
+    Column("schema", SmallInteger, nullable=False),
+    Column("history", Boolean, nullable=False),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("occurred_at", BigInteger),
+    Column("actor", String),
+    Column("producer_id", String),
+    Column("producer_epoch", Integer),
+    Column("producer_sequence", BigInteger),
+    Column("batch", Integer),
+    Column("turn_id", String),
+    Column("trace_id", String),
+    Column("body_digest", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Index("ux_events_position", "position", unique=True),
+)
+Index(
+    "ux_events_batches",
+    events.c.session_key,
+    events.c.producer_id,
+    events.c.producer_epoch,
+    events.c.producer_sequence,
+    unique=True,
+    sqlite_where=text("batch IS NOT NULL"),
+    postgresql_where=text("batch IS NOT NULL"),
+)
+
+bodies = Table(
+    "bodies",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("salt", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+producers = Table(
+    "producers",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("producer_id", String, primary_key=True),
+    Column("epoch", Integer, nullable=False),
+    Column("minted_at", BigInteger, nullable=False),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("request_digest", LargeBinary, nullable=False),
+    Column("status", SmallInteger),
+    Column("session_key", KEY),
+    Column("first_version", Integer),
+    Column("last_version", Integer),
+    Column("result", LargeBinary),
+    Column("claimed_at", BigInteger, nullable=False),
+    Index("ix_idempotency_claimed_at", "claimed_at"),
+)
+
+imports = Table(
+    "imports",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("import_id", String, primary_key=True),
+    Column("format", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+    Column("report", LargeBinary, nullable=False),
+)
+
+heads = Table(
+    "heads",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("last_xid", BigInteger, nullable=False),
+    Column("status", String, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("history_version", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("fingerprint", LargeBinary, nullable=False),
+    Column("model_fingerprint", LargeBinary, nullable=False),
+    Column("base_fingerprint", LargeBinary, nullable=False),
+    Column("base_model_fingerprint", LargeBinary, nullable=False),
+    Column("tail_open", Boolean, nullable=False),
+    Column("leading", Boolean, nullable=False),
+    Column("messages", Integer, nullable=False),
+    Column("archived", Integer, nullable=False),
+    Column("summary_version", Integer),
+    Column("turns", Integer, nullable=False),
+    Column("turn_id", String),
+    Column("open_gates", Integer, nullable=False),
+    Column("open_losses", Integer, nullable=False),
+    Column("unverified_turns", Integer, nullable=False),
+    Column("miscounted_turns", Integer, nullable=False),
+    Column("unreadable", Integer, nullable=False),
+    Column("title", String),
+    Column("title_by", String),
+    Column("config_version", Integer),
+    Column("approval_mode", String),
+    Column("parent_session_id", String),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("known_position", BigInteger, nullable=False),
+    Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
+    Index("ix_heads_parent", "project_id", "parent_session_id"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("turn_id", String, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("status", String, nullable=False),
+    Column("started_version", Integer, nullable=False),
+    Column("ended_version", Integer),
+    Column("first_message", Integer, nullable=False),
+    Column("messages", Integer, nullable=False),
+    Column("open_calls", Integer, nullable=False),
+    Column("gated_calls", Integer, nullable=False),
+    Column("open_gates", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("declared_records", Integer),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Column("producer_id", String),
+    Column("producer_epoch", Integer),
+    Column("producer_sequence", BigInteger),
+    Column("history_sent", String),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Index("ux_turns_number", "session_key", "number", unique=True),
+)
+Index(
+    "ix_turns_running",
+    turns.c.producer_id,
+    sqlite_where=text("status = 'running'"),
+    postgresql_where=text("status = 'running'"),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("turn_id", String, primary_key=True),
+    Column("tool_call_id", String, primary_key=True),
+    Column("occurrence", Integer, primary_key=True),
+    Column("name", String),
+    Column("status", String, nullable=False),
+    Column("requested_version", Integer),
+    Column("completed_version", Integer),
+    Column("announced", Boolean, nullable=False),
+    Column("gated", Boolean, nullable=False),
+    Index("ix_calls_requested", "session_key", "requested_version"),
+)
+
+gates = Table(
+    "gates",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("gate_id", String, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("turn_id", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("permission_id", String),
+    Column("tool_call_id", String),
+    Column("tool", String),
+    Column("opened_version", Integer, nullable=False),
+    Column("closed_version", Integer),
+    Column("opened_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("verdict", String),
+    Column("decided_by", String),
+    Index("ux_gates_project", "project_id", "gate_id", unique=True),
+    Index("ix_gates_permission", "session_key", "permission_id"),
+    Index("ix_gates_call", "session_key", "tool_call_id"),
+    Index("ix_gates_inbox", "project_id", "opened_at", "gate_id"),
+)
+Index(
+    "ix_gates_open",
+    gates.c.project_id,
+    gates.c.opened_at,
+    gates.c.gate_id,
+    sqlite_where=text("status = 'open'"),
+    postgresql_where=text("status = 'open'"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("index", Integer, primary_key=True),
+    Column("message_id", String, nullable=False),
+    Column("named", Boolean, nullable=False),
+    Column("turn_id", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("item", SmallInteger, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("versions", String),
+    Column("partial", Boolean, nullable=False),
+    Column("digest", LargeBinary),
+    Column("fingerprint", LargeBinary, nullable=False),
+    Column("model_fingerprint", LargeBinary),
+    Index("ix_messages_version", "session_key", "version"),
+)
+Index(
+    "ux_messages_message_id",
+    messages.c.session_key,
+    messages.c.message_id,
+    unique=True,
+    sqlite_where=text("named"),
+    postgresql_where=text("named"),
+)
+
+losses = Table(
+    "losses",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("count", Integer),
+    Column("turn_id", String),
+    Column("healed_version", Integer),
+)
+
+TRUTH: Final = (streams, events, bodies)
+VIEWS: Final = (heads, turns, calls, gates, messages, losses)

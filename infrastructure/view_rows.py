@@ -1,0 +1,179 @@
+"""How do the records of the core stand in the views' tables?
+
+One function each way for each kind of record: field names are column names, and what differs is
+here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from sqlalchemy import Table, bindparam, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Row
+
+from domain.state import Call, Gate, Head, Loss, Placed, Turn
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+
+Values: TypeAlias = dict[str, object]
+Record = TypeVar("Record")
+
+_FLAGS: Final = {
+    Head: ("tail_open", "leading"),
+    Call: ("announced", "gated"),
+}
+XID: Final = "pg_current_xact_id()::text::bigint"
+
+
+def values(record: object) -> Values:
+    """Return a record's fields by name."""
+    return {name: getattr(record, name) for name in _NAMES[type(record)]}
+
+
+def head_of(row: Row[Any]) -> Head:
+    """Return the head in a row of `heads`."""
+    return _record(Head, row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+
+
+def turn_of(row: Row[Any]) -> Turn:
+    """Return the turn in a row of `turns`."""
+    return _record(Turn, row._mapping)  # noqa: SLF001
+
+
+def call_of(row: Row[Any]) -> Call:
+    """Return the call in a row of `calls`."""
+    return _record(Call, row._mapping)  # noqa: SLF001
+
+
+def gate_of(row: Row[Any]) -> Gate:
+    """Return the gate in a row of `gates`."""
+    return _record(Gate, row._mapping)  # noqa: SLF001
+
+
+def loss_of(row: Row[Any]) -> Loss:
+    """Return the loss in a row of `losses`."""
+    return _record(Loss, row._mapping)  # noqa: SLF001
+
+
+def message_values(message: Placed) -> Values:
+    """Return a message's columns: what follows from other columns is left empty."""
+    return {
+        "index": message.index,
+        "message_id": message.message_id,
+        "named": message.named,
+        "turn_id": message.turn_id,
+        "role": message.role,
+        "item": message.item,
+        "version": message.versions[0],
+        "versions": ",".join(map(str, message.versions)) if len(message.versions) > 1 else None,
+        "partial": message.partial,
+        "digest": message.digest,
+        "fingerprint": message.fingerprint,
+        "model_fingerprint": (
+            None if message.model_fingerprint == message.fingerprint else message.model_fingerprint
+        ),
+    }
+
+
+def message_of(row: Row[Any]) -> Placed:
+    """Return the message in a row of `messages`."""
+    found = row._mapping  # noqa: SLF001
+    versions: str | None = found["versions"]
+    return Placed(
+        index=found["index"],
+        message_id=found["message_id"],
+        named=bool(found["named"]),
+        turn_id=found["turn_id"],
+        role=found["role"],
+        item=found["item"],
+        versions=(
+            (found["version"],) if versions is None else tuple(map(int, versions.split(",")))
+        ),
+        partial=bool(found["partial"]),
+        digest=_bytes(found["digest"]),
+        fingerprint=bytes(found["fingerprint"]),
+        model_fingerprint=_bytes(found["model_fingerprint"]) or bytes(found["fingerprint"]),
+    )
+
+
+def upsert(table: Table, insert_only: Iterable[str] = ()) -> Prepared:
+    """Return the statement that writes a row of `table`, new or known."""
+    keep = {*insert_only, *(column.name for column in table.primary_key)}
+
+    def build(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a common one
+        insert: Callable[..., Any] = sqlite.insert if dialect == "sqlite" else postgresql.insert
+        statement = insert(table).values({c.name: bindparam(c.name) for c in table.columns})
+        changed = {c.name: statement.excluded[c.name] for c in table.columns if c.name not in keep}
+        return statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_=changed
+        )
+
+    return Prepared(build)
+
+
+UPSERT_TURN: Final = upsert(t.turns)
+UPSERT_CALL: Final = upsert(t.calls)
+UPSERT_GATE: Final = upsert(t.gates)
+UPSERT_MESSAGE: Final = upsert(t.messages)
+UPSERT_LOSS: Final = upsert(t.losses)
+
+INSERT_HEAD: Final = Prepared(
+    lambda dialect: (
+        t.heads.insert()
+        .values(
+            {c.name: bindparam(c.name) for c in t.heads.columns if c.name != "last_xid"}
+            | {"last_xid": text("0" if dialect == "sqlite" else XID)}
+        )
+        .returning(t.heads.c.last_xid)
+    )
+)
+_HEAD_KEYS: Final = {"session_key", "project_id", "last_xid"}
+UPDATE_HEAD: Final = Prepared(
+    lambda dialect: (
+        t.heads.update()
+        .where(
+            t.heads.c.session_key == bindparam("session_key_"),
+            t.heads.c.version == bindparam("seen_"),
+            text("1=1" if dialect == "sqlite" else f"last_xid < {XID}"),
+        )
+        .values(
+            {c.name: bindparam(c.name) for c in t.heads.columns if c.name not in _HEAD_KEYS}
+            | {"last_xid": text("0" if dialect == "sqlite" else XID)}
+        )
+        .returning(t.heads.c.last_xid)
+    )
+)
+
+FIND_HEAD: Final = Prepared(
+    lambda _: (
+        select(t.streams.c.session_key.label("stream_key"), *t.heads.columns)
+        .select_from(t.streams.outerjoin(t.heads, t.heads.c.session_key == t.streams.c.session_key))
+        .where(
+            t.streams.c.project_id == bindparam("project_id"),
+            t.streams.c.session_id == bindparam("session_id"),
+        )
+    )
+)
+
+
+def _record(kind: type[Record], found: Mapping[Any, Any]) -> Record:
+    given = {name: found[name] for name in _NAMES[kind]}
+    for name in _BLOBS[kind]:
+        given[name] = _bytes(given[name])
+    for name in _FLAGS.get(kind, ()):
+        given[name] = bool(given[name])
+    return kind(**given)
+
+
+def _bytes(value: object) -> bytes | None:
+    return None if value is None else bytes(cast("bytes", value))
+
+
+_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss)
+_NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
+    kind: tuple(field.name for field in fields(kind)) for kind in _KINDS
+}
+_BLOBS: Final[Mapping[type[Any], tuple[str, ...]]] = {
+    kind: tuple(field.name for field in fields(kind) if field.type is bytes) for kind in _KINDS
+}

@@ -1,0 +1,333 @@
+"""The log, its views and its own affairs."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+
+revision: str = "0001"
+down_revision: str | None = None
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+APPEND_ONLY = ("streams", "events", "bodies")
+
+_POSTGRES_GUARD = """
+CREATE FUNCTION turnlog_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$
+"""
+
+
+def upgrade() -> None:
+    op.create_table(
+        "bodies",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("salt", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_bodies")),
+    )
+    op.create_table(
+        "calls",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("tool_call_id", sa.String(), nullable=False),
+        sa.Column("occurrence", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(), nullable=True),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("requested_version", sa.Integer(), nullable=True),
+        sa.Column("completed_version", sa.Integer(), nullable=True),
+        sa.Column("announced", sa.Boolean(), nullable=False),
+        sa.Column("gated", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "session_key", "turn_id", "tool_call_id", "occurrence", name=op.f("pk_calls")
+        ),
+    )
+    op.create_index(
+        "ix_calls_requested", "calls", ["session_key", "requested_version"], unique=False
+    )
+    op.create_table(
+        "gates",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("gate_id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("permission_id", sa.String(), nullable=True),
+        sa.Column("tool_call_id", sa.String(), nullable=True),
+        sa.Column("tool", sa.String(), nullable=True),
+        sa.Column("opened_version", sa.Integer(), nullable=False),
+        sa.Column("closed_version", sa.Integer(), nullable=True),
+        sa.Column("opened_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=True),
+        sa.Column("verdict", sa.String(), nullable=True),
+        sa.Column("decided_by", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "gate_id", name=op.f("pk_gates")),
+    )
+    op.create_index("ix_gates_call", "gates", ["session_key", "tool_call_id"], unique=False)
+    op.create_index("ix_gates_inbox", "gates", ["project_id", "opened_at", "gate_id"], unique=False)
+    op.create_index(
+        "ix_gates_open",
+        "gates",
+        ["project_id", "opened_at", "gate_id"],
+        unique=False,
+        sqlite_where=sa.text("status = 'open'"),
+        postgresql_where=sa.text("status = 'open'"),
+    )
+    op.create_index("ix_gates_permission", "gates", ["session_key", "permission_id"], unique=False)
+    op.create_index("ux_gates_project", "gates", ["project_id", "gate_id"], unique=True)
+    op.create_table(
+        "heads",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("last_xid", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("history_version", sa.Integer(), nullable=False),
+        sa.Column("hash", sa.LargeBinary(), nullable=False),
+        sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("model_fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("base_fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("base_model_fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("tail_open", sa.Boolean(), nullable=False),
+        sa.Column("leading", sa.Boolean(), nullable=False),
+        sa.Column("messages", sa.Integer(), nullable=False),
+        sa.Column("archived", sa.Integer(), nullable=False),
+        sa.Column("summary_version", sa.Integer(), nullable=True),
+        sa.Column("turns", sa.Integer(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("open_gates", sa.Integer(), nullable=False),
+        sa.Column("open_losses", sa.Integer(), nullable=False),
+        sa.Column("unverified_turns", sa.Integer(), nullable=False),
+        sa.Column("miscounted_turns", sa.Integer(), nullable=False),
+        sa.Column("unreadable", sa.Integer(), nullable=False),
+        sa.Column("title", sa.String(), nullable=True),
+        sa.Column("title_by", sa.String(), nullable=True),
+        sa.Column("config_version", sa.Integer(), nullable=True),
+        sa.Column("approval_mode", sa.String(), nullable=True),
+        sa.Column("parent_session_id", sa.String(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("known_position", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_heads")),
+    )
+    op.create_index(
+        "ix_heads_newest", "heads", ["project_id", "updated_at", "session_key"], unique=False
+    )
+    op.create_index("ix_heads_parent", "heads", ["project_id", "parent_session_id"], unique=False)
+    op.create_table(
+        "idempotency",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("request_digest", sa.LargeBinary(), nullable=False),
+        sa.Column("status", sa.SmallInteger(), nullable=True),
+        sa.Column("session_key", KEY, nullable=True),
+        sa.Column("first_version", sa.Integer(), nullable=True),
+        sa.Column("last_version", sa.Integer(), nullable=True),
+        sa.Column("result", sa.LargeBinary(), nullable=True),
+        sa.Column("claimed_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "key", name=op.f("pk_idempotency")),
+    )
+    op.create_index("ix_idempotency_claimed_at", "idempotency", ["claimed_at"], unique=False)
+    op.create_table(
+        "imports",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("import_id", sa.String(), nullable=False),
+        sa.Column("format", sa.String(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("finished_at", sa.BigInteger(), nullable=True),
+        sa.Column("report", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "import_id", name=op.f("pk_imports")),
+    )
+    op.create_table(
+        "losses",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=True),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("healed_version", sa.Integer(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_losses")),
+    )
+    op.create_table(
+        "messages",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("index", sa.Integer(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=False),
+        sa.Column("named", sa.Boolean(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("item", sa.SmallInteger(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("versions", sa.String(), nullable=True),
+        sa.Column("partial", sa.Boolean(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=True),
+        sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("model_fingerprint", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "index", name=op.f("pk_messages")),
+    )
+    op.create_index("ix_messages_version", "messages", ["session_key", "version"], unique=False)
+    op.create_index(
+        "ux_messages_message_id",
+        "messages",
+        ["session_key", "message_id"],
+        unique=True,
+        sqlite_where=sa.text("named"),
+        postgresql_where=sa.text("named"),
+    )
+    op.create_table(
+        "producers",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("producer_id", sa.String(), nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("minted_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "producer_id", name=op.f("pk_producers")),
+    )
+    op.create_table(
+        "store",
+        sa.Column("one", sa.SmallInteger(), nullable=False),
+        sa.Column("store_id", sa.String(), nullable=False),
+        sa.Column("incarnation", sa.Integer(), nullable=False),
+        sa.Column("known_after", sa.BigInteger(), nullable=False),
+        sa.Column("base", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("one", name=op.f("pk_store")),
+    )
+    op.create_table(
+        "streams",
+        sa.Column("session_key", KEY, autoincrement=True, nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_streams")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index(
+        "ux_streams_project_id_session_id", "streams", ["project_id", "session_id"], unique=True
+    )
+    op.create_table(
+        "turns",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("started_version", sa.Integer(), nullable=False),
+        sa.Column("ended_version", sa.Integer(), nullable=True),
+        sa.Column("first_message", sa.Integer(), nullable=False),
+        sa.Column("messages", sa.Integer(), nullable=False),
+        sa.Column("open_calls", sa.Integer(), nullable=False),
+        sa.Column("gated_calls", sa.Integer(), nullable=False),
+        sa.Column("open_gates", sa.Integer(), nullable=False),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("records", sa.Integer(), nullable=False),
+        sa.Column("declared_records", sa.Integer(), nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("producer_id", sa.String(), nullable=True),
+        sa.Column("producer_epoch", sa.Integer(), nullable=True),
+        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
+        sa.Column("history_sent", sa.String(), nullable=True),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_read_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_write_tokens", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "turn_id", name=op.f("pk_turns")),
+    )
+    op.create_index(
+        "ix_turns_running",
+        "turns",
+        ["producer_id"],
+        unique=False,
+        sqlite_where=sa.text("status = 'running'"),
+        postgresql_where=sa.text("status = 'running'"),
+    )
+    op.create_index("ux_turns_number", "turns", ["session_key", "number"], unique=True)
+    op.create_table(
+        "events",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("event_id", sa.String(length=36), nullable=False),
+        sa.Column("type", sa.String(), nullable=False),
+        sa.Column("schema", sa.SmallInteger(), nullable=False),
+        sa.Column("history", sa.Boolean(), nullable=False),
+        sa.Column("recorded_at", sa.BigInteger(), nullable=False),
+        sa.Column("occurred_at", sa.BigInteger(), nullable=True),
+        sa.Column("actor", sa.String(), nullable=True),
+        sa.Column("producer_id", sa.String(), nullable=True),
+        sa.Column("producer_epoch", sa.Integer(), nullable=True),
+        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
+        sa.Column("batch", sa.Integer(), nullable=True),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("trace_id", sa.String(), nullable=True),
+        sa.Column("body_digest", sa.LargeBinary(), nullable=False),
+        sa.Column("hash", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_key"], ["streams.session_key"], name=op.f("fk_events_session_key")
+        ),
+        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_events")),
+    )
+    op.create_index(
+        "ux_events_batches",
+        "events",
+        ["session_key", "producer_id", "producer_epoch", "producer_sequence"],
+        unique=True,
+        sqlite_where=sa.text("batch IS NOT NULL"),
+        postgresql_where=sa.text("batch IS NOT NULL"),
+    )
+    op.create_index("ux_events_position", "events", ["position"], unique=True)
+    _forbid_changes()
+
+
+def downgrade() -> None:
+    for table in APPEND_ONLY:
+        if op.get_bind().dialect.name == "sqlite":
+            for change in ("update", "delete"):
+                op.execute(f"DROP TRIGGER {table}_no_{change}")
+        else:
+            op.execute(f"DROP TRIGGER {table}_append_only ON {table}")
+            op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
+    for table in (
+        "bodies",
+        "calls",
+        "events",
+        "gates",
+        "heads",
+        "idempotency",
+        "imports",
+        "losses",
+        "messages",
+        "producers",
+        "store",
+        "turns",
+        "streams",
+    ):
+        op.drop_table(table)
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("DROP FUNCTION turnlog_append_only()")
+
+
+def _forbid_changes() -> None:
+    """Make the database itself refuse to change or remove what was recorded."""
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(_POSTGRES_GUARD)
+    for table in APPEND_ONLY:
+        if op.get_bind().dialect.name == "sqlite":
+            for change in ("update", "delete"):
+                op.execute(
+                    f"CREATE TRIGGER {table}_no_{change} BEFORE {change.upper()} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+                )
+        else:
+            op.execute(
+                f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
+                "FOR EACH ROW EXECUTE FUNCTION turnlog_append_only()"
+            )
+            op.execute(
+                f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
+                "FOR EACH STATEMENT EXECUTE FUNCTION turnlog_append_only()"
+            )
