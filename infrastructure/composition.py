@@ -1,0 +1,96 @@
+"""How is one running turnlog put together? Here, and nowhere else."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from sqlalchemy import Connection, select
+
+from infrastructure import clock
+from infrastructure import tables as t
+from infrastructure.command_handler import CommandHandler
+from infrastructure.database import Database, open_database
+from infrastructure.event_log import EventLog
+from infrastructure.runner import Runner, Work
+from infrastructure.settings import Settings
+
+Answer = TypeVar("Answer")
+
+
+class Turnlog:
+    """The log of one database, opened for reading and writing. Close it when done."""
+
+    def __init__(
+        self, settings: Settings, database: Database, now: Callable[[], int] = clock.now
+    ) -> None:
+        self.settings: Final = settings
+        self.database: Final = database
+        self.now: Final = now
+        self.log: Final = EventLog(database)
+        self.runner: Final = Runner(database, threads=max(1, settings.pool_size // 2))
+        self.handler: Final = CommandHandler(
+            self.log, now, unverified_turns=settings.allow_unverified_turns
+        )
+        self._readers: Final = (
+            ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
+            if database.kind == "postgresql"
+            else None
+        )
+
+    async def write(self, work: Work[Answer]) -> Answer:
+        """Have `work` run in a write transaction; wait for its commit without blocking the loop."""
+        return await asyncio.wrap_future(self.runner.submit(work))
+
+    async def read(self, look: Callable[[Connection], Answer]) -> Answer:
+        """Return what `look` sees in one moment of the database.
+
+        SQLite answers at once, on the event loop; PostgreSQL on a thread of its own.
+        """
+        if self._readers is None:
+            return self.read_now(look)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self.read_now, look)
+
+    def read_now(self, look: Callable[[Connection], Answer]) -> Answer:
+        """Return what `look` sees in one moment of the database."""
+        with self.database.read() as connection:
+            return look(connection)
+
+    def known_after(self, connection: Connection) -> int:
+        """Return the position at the last restore; 0 if there was none."""
+        return int(connection.execute(select(t.store.c.known_after)).scalar_one())
+
+    def close(self) -> None:
+        """Finish what was submitted and let go of the database."""
+        self.runner.close()
+        if self._readers is not None:
+            self._readers.shutdown()
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_turnlog(settings: Settings, now: Callable[[], int] = clock.now) -> Turnlog:
+    """Open the database that the settings name, creating an embedded one that is absent.
+
+    Raises:
+        UnfitDatabase: with what mends it.
+    """
+    database = open_database(
+        settings.database_url,
+        pool_size=settings.pool_size,
+        allow_unsafe=settings.allow_unsafe_durability,
+        create=settings.embedded,
+    )
+    return Turnlog(settings, database, now)

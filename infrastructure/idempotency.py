@@ -1,0 +1,117 @@
+"""Was this very request answered before?
+
+A key is claimed in the transaction that writes, first, so that a second request with it waits for
+the first and then sees its answer. A row keeps the request's digest and what to rebuild the answer
+from, never what was said; it is kept for a day.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from infrastructure import tables as t
+from infrastructure.commit import Contended
+from infrastructure.prepared import Prepared
+
+KEPT_US: Final = 24 * 3600 * 1_000_000
+
+_FIND: Final = Prepared(
+    lambda _: select(t.idempotency).where(
+        t.idempotency.c.project_id == bindparam("project_id"),
+        t.idempotency.c.key == bindparam("key"),
+        t.idempotency.c.claimed_at > bindparam("oldest"),
+    )
+)
+_FORGET: Final = Prepared(
+    lambda _: delete(t.idempotency).where(t.idempotency.c.claimed_at <= bindparam("oldest"))
+)
+_CLAIM: Final = Prepared(lambda _: t.idempotency.insert())
+_KEEP: Final = Prepared(
+    lambda _: (
+        t.idempotency.update()
+        .where(
+            t.idempotency.c.project_id == bindparam("project_id_"),
+            t.idempotency.c.key == bindparam("key_"),
+        )
+        .values(
+            status=bindparam("status"),
+            first_version=bindparam("first_version"),
+            last_version=bindparam("last_version"),
+            result=bindparam("result"),
+        )
+    )
+)
+
+
+class KeyReused(Exception):
+    """The key came before with another request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyKey:
+    """A request's key, and the SHA-256 of the request that it stands for."""
+
+    project_id: str
+    key: str
+    request_digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What the first request with a key was answered with.
+
+    Attributes:
+        result: JSON that the answer is rebuilt from, together with the versions.
+    """
+
+    status: int
+    first_version: int | None
+    last_version: int | None
+    result: bytes
+
+
+def claim(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
+    """Claim the key for this transaction, or return what it was answered with.
+
+    Raises:
+        KeyReused: the key stands for another request.
+        Contended: another transaction claims it at this moment.
+    """
+    who = {"project_id": key.project_id, "key": key.key}
+    _FORGET.run(connection, {"oldest": now - KEPT_US})
+    row = _FIND.run(connection, who | {"oldest": now - KEPT_US}).first()
+    if row is not None:
+        if bytes(row.request_digest) != key.request_digest:
+            raise KeyReused
+        return Kept(
+            status=row.status,
+            first_version=row.first_version,
+            last_version=row.last_version,
+            result=bytes(row.result),
+        )
+    blank = dict.fromkeys(("status", "session_key", "first_version", "last_version", "result"))
+    try:
+        _CLAIM.run(
+            connection,
+            who | blank | {"request_digest": key.request_digest, "claimed_at": now},
+        )
+    except IntegrityError as error:
+        raise Contended from error
+    return None
+
+
+def keep(connection: Connection, key: IdempotencyKey, kept: Kept) -> None:
+    """Keep what the request was answered with."""
+    _KEEP.run(
+        connection,
+        {
+            "project_id_": key.project_id,
+            "key_": key.key,
+            "status": kept.status,
+            "first_version": kept.first_version,
+            "last_version": kept.last_version,
+            "result": kept.result,
+        },
+    )
