@@ -13,6 +13,7 @@ from infrastructure.imports.claude_lines import SAID, Line, Role, id_for, text_o
 from infrastructure.imports.translation import Loss
 
 _AGENT_FILE: Final = re.compile(r"agent-(.+)", re.DOTALL)
+_TITLE_LENGTH: Final = 200
 _TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 
 
@@ -62,7 +63,7 @@ class SessionNames:
             for line in reversed(self._titles):
                 text = text_or_none(line.record.get(_TITLES[kind]))
                 if line.label == kind and self._is_own(line) and text and text.strip():
-                    return text.strip()
+                    return text.strip()[:_TITLE_LENGTH]
         return None
 
     def foreign_titles(self) -> Iterator[Loss]:

@@ -21,14 +21,12 @@ class OpenTurn:
 
     Attributes:
         line: The line that its newest event came from.
-        records: Events of it so far.
         messages: Messages of it so far.
         speaking: The assistant message that the next assistant record may join.
     """
 
     turn_id: str
     line: Line
-    records: int = 0
     messages: int = 0
     speaking: str | None = None
     open_calls: int = 0

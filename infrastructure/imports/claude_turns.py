@@ -157,7 +157,6 @@ class TurnWriter:
         self._turn = None
         line = turn.interrupt or turn.line
         kind, data = turn.ending()
-        data["record_count"] = turn.records
         self._emit(kind, data, line, turn)
 
     def _user_message(self, line: Line, blocks: list[JsonObject]) -> JsonObject:
@@ -286,7 +285,6 @@ class TurnWriter:
         turn: OpenTurn | None,
     ) -> None:
         if turn is not None:
-            turn.records += 1
             data = {"turn_id": turn.turn_id, **data}
         event = TranslatedEvent(type=kind, data=dump(data), occurred_at=at, line=number)
         self.events.append(event)
