@@ -94,7 +94,7 @@ class Writing:
     facts: Sequence[Recorded]
     changes: Sequence[Changes]
     state: State
-    placed: list[Recorded] = field(default_factory=list)
+    placed: list[Recorded] = field(default_factory=list[Recorded])
 
 
 def write(writing: Writing) -> list[int]:

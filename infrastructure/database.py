@@ -5,7 +5,7 @@ checked and not assumed; a schema that this build does not know is refused with 
 mends it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -47,13 +47,13 @@ class Database:
         self._allow_unsafe: Final = allow_unsafe
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> Generator[Connection]:
         """Give a transaction that commits at the end, or rolls back on any error."""
         with self._writer.begin() as connection:
             yield connection
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> Generator[Connection]:
         """Give a transaction that sees one moment of the database throughout."""
         with self._reader.connect() as connection, connection.begin():
             yield connection

@@ -12,7 +12,7 @@ from domain.evolve import merge, message_index
 from domain.keys import Keys
 from domain.pieces import pieces_of
 from domain.recorded import ProducerStamp
-from domain.state import Placed, State, Tail
+from domain.state import Piece, Placed, State, Tail
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.serialization import decode
@@ -232,7 +232,7 @@ class _Finder:
         }
 
     def _tail(self, tail: Placed) -> Tail:
-        pieces = ()
+        pieces: tuple[Piece, ...] = ()
         for version in tail.versions:
             for row in self.rows(_FACT, version=version):
                 fact = decode(row.type, row.schema, row.body and bytes(row.body))

@@ -60,7 +60,7 @@ class FactMapper(Mapper[str]):
             gone=fact.body is None,
         )
 
-    def to_domain_event(self, stored_event: StoredEvent) -> StreamFact:  # type: ignore[override]
+    def to_domain_event(self, stored_event: StoredEvent) -> StreamFact:
         """Return the fact that was stored, lifted to its newest shape."""
         assert isinstance(stored_event, StoredFact)  # noqa: S101 - only our recorder feeds us
         return StreamFact(

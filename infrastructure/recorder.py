@@ -31,8 +31,8 @@ from infrastructure.prepared import Prepared
 
 TICK_S: Final = 0.02
 _HORIZON: Final = (
-    f"(SELECT (base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << {ORDINAL_BITS} "
-    "FROM store)"
+    "(SELECT (base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) "  # noqa: S608
+    f"<< {ORDINAL_BITS} FROM store)"
 )
 
 COLUMNS: Final = (
@@ -88,7 +88,9 @@ class LogRecorder(ApplicationRecorder):
         self._database = database
 
     def insert_events(
-        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+        self,
+        stored_events: Sequence[StoredEvent],
+        **kwargs: Any,  # noqa: ANN401 - the library's
     ) -> Sequence[int] | None:
         """Write facts and views in the transaction of `kwargs["writing"]`.
 
@@ -213,7 +215,7 @@ def find_key(connection: Connection, project_id: str, session_id: str) -> int | 
     return None if found is None else int(found)
 
 
-def stream_facts(  # noqa: PLR0913
+def stream_facts(
     connection: Connection,
     stream: tuple[str, str, int],
     *,

@@ -6,7 +6,7 @@ never change. What cannot be read becomes an `Opaque` fact, and everything aroun
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Final, TypeAlias, get_type_hints
+from typing import Any, Final, TypeAlias, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -90,7 +90,7 @@ def _plain(value: object) -> object:
             if field.default is MISSING or getattr(value, field.name) != field.default
         }
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return value
 
 

@@ -19,7 +19,7 @@ from infrastructure.prepared import Prepared
 Values: TypeAlias = dict[str, object]
 Record = TypeVar("Record")
 
-_FLAGS: Final = {
+_FLAGS: Final[Mapping[type[Any], tuple[str, ...]]] = {
     Head: ("tail_open", "leading"),
     Call: ("announced", "gated"),
 }
@@ -33,27 +33,27 @@ def values(record: object) -> Values:
 
 def head_of(row: Row[Any]) -> Head:
     """Return the head in a row of `heads`."""
-    return _record(Head, row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    return _record(Head, row)
 
 
 def turn_of(row: Row[Any]) -> Turn:
     """Return the turn in a row of `turns`."""
-    return _record(Turn, row._mapping)  # noqa: SLF001
+    return _record(Turn, row)
 
 
 def call_of(row: Row[Any]) -> Call:
     """Return the call in a row of `calls`."""
-    return _record(Call, row._mapping)  # noqa: SLF001
+    return _record(Call, row)
 
 
 def gate_of(row: Row[Any]) -> Gate:
     """Return the gate in a row of `gates`."""
-    return _record(Gate, row._mapping)  # noqa: SLF001
+    return _record(Gate, row)
 
 
 def loss_of(row: Row[Any]) -> Loss:
     """Return the loss in a row of `losses`."""
-    return _record(Loss, row._mapping)  # noqa: SLF001
+    return _record(Loss, row)
 
 
 def message_values(message: Placed) -> Values:
@@ -78,7 +78,7 @@ def message_values(message: Placed) -> Values:
 
 def message_of(row: Row[Any]) -> Placed:
     """Return the message in a row of `messages`."""
-    found = row._mapping  # noqa: SLF001
+    found = _named(row)
     versions: str | None = found["versions"]
     return Placed(
         index=found["index"],
@@ -118,14 +118,17 @@ UPSERT_GATE: Final = upsert(t.gates)
 UPSERT_MESSAGE: Final = upsert(t.messages)
 UPSERT_LOSS: Final = upsert(t.losses)
 
+
+def _head_columns(dialect: str, without: Iterable[str]) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        c.name: bindparam(c.name) for c in t.heads.columns if c.name not in without
+    }
+    return given | {"last_xid": text("0" if dialect == "sqlite" else XID)}
+
+
 INSERT_HEAD: Final = Prepared(
     lambda dialect: (
-        t.heads.insert()
-        .values(
-            {c.name: bindparam(c.name) for c in t.heads.columns if c.name != "last_xid"}
-            | {"last_xid": text("0" if dialect == "sqlite" else XID)}
-        )
-        .returning(t.heads.c.last_xid)
+        t.heads.insert().values(_head_columns(dialect, {"last_xid"})).returning(t.heads.c.last_xid)
     )
 )
 _HEAD_KEYS: Final = {"session_key", "project_id", "last_xid"}
@@ -137,10 +140,7 @@ UPDATE_HEAD: Final = Prepared(
             t.heads.c.version == bindparam("seen_"),
             text("1=1" if dialect == "sqlite" else f"last_xid < {XID}"),
         )
-        .values(
-            {c.name: bindparam(c.name) for c in t.heads.columns if c.name not in _HEAD_KEYS}
-            | {"last_xid": text("0" if dialect == "sqlite" else XID)}
-        )
+        .values(_head_columns(dialect, _HEAD_KEYS))
         .returning(t.heads.c.last_xid)
     )
 )
@@ -157,13 +157,18 @@ FIND_HEAD: Final = Prepared(
 )
 
 
-def _record(kind: type[Record], found: Mapping[Any, Any]) -> Record:
+def _record(kind: type[Record], row: Row[Any]) -> Record:
+    found = _named(row)
     given = {name: found[name] for name in _NAMES[kind]}
     for name in _BLOBS[kind]:
         given[name] = _bytes(given[name])
     for name in _FLAGS.get(kind, ()):
         given[name] = bool(given[name])
     return kind(**given)
+
+
+def _named(row: Row[Any]) -> Mapping[Any, Any]:
+    return row._mapping  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - public, by its docs
 
 
 def _bytes(value: object) -> bytes | None:
