@@ -11,6 +11,7 @@ from domain.commands import BeginBatch, Record, SessionCommand
 from domain.decide import decide
 from domain.decided import Decided
 from domain.evolve import evolve
+from domain.fields import check_name
 from domain.recorded import Envelope, ProducerStamp, Recorded, body_digest, chained_hash
 from domain.refusals import Refusal
 from domain.registry import KINDS
@@ -43,9 +44,9 @@ class Outcome:
     """What a command left: the facts, the changes each made, which ones were asked for."""
 
     state: State
-    facts: list[Recorded] = field(default_factory=list)
-    changes: list[Changes] = field(default_factory=list)
-    proposed: list[int] = field(default_factory=list)
+    facts: list[Recorded] = field(default_factory=list[Recorded])
+    changes: list[Changes] = field(default_factory=list[Changes])
+    proposed: list[int] = field(default_factory=list[int])
 
 
 def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Outcome:
@@ -54,17 +55,18 @@ def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Ou
     Raises:
         Refusal: with the number of the event that it is about in its place.
     """
+    check_name(stamp.actor, "actor")
+    check_name(stamp.trace_id, "trace_id")
     outcome = Outcome(state=state.copy())
     records = 0
     for step in steps:
-        is_record = isinstance(step, Record)
+        place = ("events", records, "data") if isinstance(step, Record) else ()
         try:
             decided = decide(outcome.state, step)
         except Refusal as refusal:
-            raise (
-                refusal.inside("events", records, "data") if is_record else refusal
-            ) from refusal.__cause__
-        records += is_record
+            refusal.inside(*place)
+            raise
+        records += bool(place)
         for item in decided:
             _take(outcome, item, stamp)
     return outcome

@@ -1,20 +1,20 @@
 """Which events does a command cause? Every rule of a session is here, and in `decide_record`."""
 
-from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 from domain import commands as c
 from domain import events as e
+from domain.decide_gate import withdrawn
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
+from domain.fields import check_id, check_name, check_title
 from domain.refusals import (
     Fenced,
     HeadAheadOfLog,
     HeadBehind,
     HeadMismatch,
-    InvalidValue,
     NoSuchSession,
-    NoSuchTurn,
+    Refusal,
     SequenceGap,
     SessionExists,
     SessionFull,
@@ -24,20 +24,13 @@ from domain.refusals import (
     UnknownEpoch,
     VersionMoved,
 )
-from domain.state import Head, State, open_gates
+from domain.standing import known_turn
+from domain.state import Head, State
 
-SESSION_LIMIT = 1_000_000
-TITLE_LIMIT = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much a session can hold."""
-
-    events: int = SESSION_LIMIT
+SESSION_LIMIT: Final = 1_000_000
 
 
-def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:  # noqa: C901, PLR0911, PLR0912 - one arm a command
+def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
     """Answer `command` with the events it causes; none if it changes nothing.
 
     Raises:
@@ -48,23 +41,32 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:  # n
         case c.OpenSession():
             if head.status != "absent":
                 raise SessionExists
-            return (fact(_opened(command)),)
+            return _opened(command)
         case c.BeginBatch():
             return _begin(state, command)
         case c.Record(proposal=proposal, imported=imported):
-            _require(head, imported=imported)
+            _require_present(head)
+            if head.status == "archived" and not imported:
+                raise SessionIsArchived
             return decide_record(state, proposal, imported=imported)
         case c.RestoreSession():
-            if head.status == "absent":
-                raise NoSuchSession
-            if head.status != "deleted":
-                raise SessionNotDeleted
-            return (fact(e.SessionRestored()),)
-        case _:
+            return _restored(head)
+        case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode():
             _require_present(head)
+            return _settings_changed(head, command)
+        case c.ArchiveSession() | c.UnarchiveSession() | c.DeleteSession() | c.InterruptTurn():
+            _require_present(head)
+            return _ended(state, command)
+        case _:
+            assert_never(command)
+
+
+def _settings_changed(
+    head: Head, command: c.RenameSession | c.ConfigureSession | c.SetApprovalMode
+) -> tuple[Decided, ...]:
     match command:
         case c.RenameSession(title=title):
-            title = _title(title)
+            check_title(title, "title")
             if (head.title, head.title_by) == (title, "person" if title else None):
                 return ()
             return (fact(e.SessionRenamed(title=title)),)
@@ -72,6 +74,16 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:  # n
             return (fact(e.SessionConfigured(config=config)),)
         case c.SetApprovalMode(mode=mode):
             return () if head.approval_mode == mode else (fact(e.ApprovalModeSet(mode=mode)),)
+        case _:
+            assert_never(command)
+
+
+def _ended(
+    state: State,
+    command: c.ArchiveSession | c.UnarchiveSession | c.DeleteSession | c.InterruptTurn,
+) -> tuple[Decided, ...]:
+    head = state.head
+    match command:
         case c.ArchiveSession():
             if head.turn_id is not None:
                 raise TurnInProgress(head.turn_id)
@@ -79,20 +91,26 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:  # n
         case c.UnarchiveSession():
             return (fact(e.SessionUnarchived()),) if head.status == "archived" else ()
         case c.DeleteSession():
-            stopped = (
-                ()
-                if head.turn_id is None
-                else _interrupted(state, head.turn_id, "session-deleted", None)
-            )
-            return (*stopped, fact(e.SessionDeleted()))
+            deleted = fact(e.SessionDeleted())
+            if head.turn_id is None:
+                return (deleted,)
+            return (*_interrupted(state, head.turn_id, "session-deleted", None), deleted)
         case c.InterruptTurn(turn_id=turn_id, reason=reason, by=by):
-            if turn_id not in state.turns:
-                raise NoSuchTurn(turn_id)
-            if state.turns[turn_id].status != "running":
+            check_name(reason, "reason")
+            check_name(by, "by")
+            if known_turn(state, turn_id).status != "running":
                 return ()
             return _interrupted(state, turn_id, reason, by)
         case _:
             assert_never(command)
+
+
+def _restored(head: Head) -> tuple[Decided, ...]:
+    if head.status == "absent":
+        raise NoSuchSession
+    if head.status != "deleted":
+        raise SessionNotDeleted
+    return (fact(e.SessionRestored()),)
 
 
 def _begin(state: State, command: c.BeginBatch) -> tuple[Decided, ...]:
@@ -106,7 +124,7 @@ def _begin(state: State, command: c.BeginBatch) -> tuple[Decided, ...]:
         raise VersionMoved(command.expected_version or 0, head.version)
     if command.claim is not None:
         _check_claim(head, command.claim)
-    opened = () if head.status != "absent" or command.open is None else (_open(command.open),)
+    opened = _opened_by_batch(command.open) if head.status == "absent" and command.open else ()
     if head.version + len(opened) + command.events > SESSION_LIMIT:
         raise SessionFull(SESSION_LIMIT)
     return opened
@@ -122,14 +140,14 @@ def _check_producer(state: State, batch: c.Batch, *, opens_with_loss: bool) -> N
     expected = last.sequence + 1 if last is not None and same_epoch else 1
     if batch.sequence != expected:
         raise SequenceGap(f"expected sequence {expected} in epoch {batch.epoch}", expected)
-    if last is None or same_epoch or opens_with_loss:
+    written = None if last is None else (last.epoch, last.sequence)
+    if same_epoch or opens_with_loss or batch.previous == written:
         return
-    if batch.previous != (last.epoch, last.sequence):
-        raise SequenceGap(
-            "the first batch of a later epoch states the last (epoch, sequence) before it, "
-            f"here ({last.epoch}, {last.sequence}), or opens with records-lost",
-            last.sequence + 1,
-        )
+    raise SequenceGap(
+        "the first batch of a later epoch states the last (epoch, sequence) before it, "
+        f"here {written or 'none'}, or opens with records-lost",
+        expected if last is None else last.sequence + 1,
+    )
 
 
 def _check_claim(head: Head, claim: c.HeadClaim) -> None:
@@ -141,51 +159,38 @@ def _check_claim(head: Head, claim: c.HeadClaim) -> None:
         raise HeadMismatch
 
 
-def _open(command: c.OpenSession) -> Decided:
-    return fact(_opened(command))
+def _opened_by_batch(command: c.OpenSession) -> tuple[Decided, ...]:
+    try:
+        return _opened(command)
+    except Refusal as refusal:
+        refusal.inside("open")
+        raise
 
 
-def _opened(command: c.OpenSession) -> e.SessionOpened:
-    return e.SessionOpened(
-        title=_title(command.title),
+def _opened(command: c.OpenSession) -> tuple[Decided, ...]:
+    """A title that no person gave is a fact of its own, so that a person's can replace it."""
+    check_title(command.title, "title")
+    if command.parent is not None:
+        check_id(command.parent.session_id, "parent", "session_id")
+        check_name(command.parent.agent_id, "parent", "agent_id")
+    by_person = command.title_by == "person"
+    opened = e.SessionOpened(
+        title=command.title if by_person else None,
         config=command.config,
         source=command.source,
         approval_mode=command.approval_mode,
         parent=command.parent,
     )
+    if command.title is None or by_person:
+        return (fact(opened),)
+    return (fact(opened), fact(e.SessionRenamed(title=command.title, by=command.title_by)))
 
 
-def _title(title: str | None) -> str | None:
-    if title is None:
-        return None
-    if len(title) > TITLE_LIMIT:
-        detail = f"a title has at most {TITLE_LIMIT} characters"
-        raise InvalidValue(detail, "title")
-    if not title.strip():
-        detail = "a title is not blank; null takes it away"
-        raise InvalidValue(detail, "title")
-    if "\x00" in title:
-        detail = "a title holds no NUL"
-        raise InvalidValue(detail, "title")
-    return title
-
-
-def _interrupted(
-    state: State, turn_id: str, reason: str, by: str | None
-) -> tuple[Decided, ...]:
-    withdrawn = tuple(
-        fact(e.GateWithdrawn(gate_id=gate.gate_id, reason=reason), turn_id=turn_id)
-        for gate in open_gates(state.gates, turn_id)
-    )
-    return (*withdrawn, fact(e.TurnInterrupted(turn_id=turn_id, reason=reason, by=by)))
+def _interrupted(state: State, turn_id: str, reason: str, by: str | None) -> tuple[Decided, ...]:
+    stopped = fact(e.TurnInterrupted(turn_id=turn_id, reason=reason, by=by))
+    return (*withdrawn(state, turn_id, reason), stopped)
 
 
 def _require_present(head: Head) -> None:
     if head.status in {"absent", "deleted"}:
         raise NoSuchSession
-
-
-def _require(head: Head, *, imported: bool) -> None:
-    _require_present(head)
-    if head.status == "archived" and not imported:
-        raise SessionIsArchived

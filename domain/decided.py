@@ -29,7 +29,7 @@ _WITH_TURN = frozenset(
 )
 
 
-def fact(  # noqa: PLR0913 - one for each thing that can differ from the event's own
+def fact(
     event: SessionEvent,
     *,
     body: bytes | None = None,

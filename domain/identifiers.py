@@ -5,10 +5,15 @@ Names that come from elsewhere (tool calls, messages, permissions) are any reada
 """
 
 import re
+from typing import Final
 
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-NAME_LIMIT = 256
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+ID_RULE: Final = f"an id matches ^{ID.pattern}$"
+NAME_LIMIT: Final = 256
+NAME_RULE: Final = f"a name has 1 to {NAME_LIMIT} characters and no control characters"
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_IN_TEXT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_DERIVED: Final = re.compile(rf"({ID.pattern}):([1-9][0-9]{{0,8}})")
 
 
 def is_id(text: str) -> bool:
@@ -23,3 +28,18 @@ def is_id(text: str) -> bool:
 def is_name(text: str) -> bool:
     """Tell whether `text` can name a thing of another program: 1 to 256 characters, no control."""
     return 0 < len(text) <= NAME_LIMIT and _CONTROL.search(text) is None
+
+
+def is_line(text: str) -> bool:
+    """Tell whether `text` holds no control characters but tab and newline."""
+    return _CONTROL_IN_TEXT.search(text) is None
+
+
+def derived_from(message_id: str) -> tuple[str, int] | None:
+    """Return the turn and ordinal of an id that the log gives a message without one, else None.
+
+    >>> derived_from("turn-1:2"), derived_from("turn-1:02")
+    (('turn-1', 2), None)
+    """
+    found = _DERIVED.fullmatch(message_id)
+    return None if found is None else (found[1], int(found[2]))

@@ -5,10 +5,15 @@ and tested as one. Whatever the length of the session, a command names a bounded
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from domain import commands as c
 from domain import events as e
+from domain.commands import SessionCommand
 from domain.events import SessionEvent
+from domain.evolve_content import message_index
+from domain.fields import COUNT_LIMIT
+from domain.identifiers import derived_from, is_id, is_name
 from domain.state import CallKey, Gate, State, Tail
 
 CONTENT = (e.MessageRecorded, e.ToolCallRequested, e.GateOpened)
@@ -40,58 +45,120 @@ NO_KEYS = Keys()
 
 
 def keys(events: Iterable[SessionEvent], producer_id: str | None = None) -> Keys:
-    """Return what the rules and the fold need to know to record `events`."""
-    turns: set[str] = set()
-    calls: set[CallKey] = set()
-    gate_ids: set[str] = set()
-    permission_ids: set[str] = set()
-    gate_call_ids: set[str] = set()
-    message_ids: set[str] = set()
-    losses: set[int] = set()
-    tail = False
-    kept_after: str | None = None
+    """Return what the rules and the fold need to know to record `events`.
+
+    What can be no name is left out: nothing has it, and the rules refuse it by themselves.
+    """
+    found = _Collected()
     for event in events:
-        turn_id: str | None = getattr(event, "turn_id", None)
-        if turn_id is not None:
-            turns.add(turn_id)
-        tail = tail or isinstance(event, CONTENT)
-        match event:
-            case e.TurnStarted(messages=messages):
-                message_ids.update(m.message_id for m in messages if m.message_id is not None)
-            case e.MessageRecorded(message=message):
-                if message.message_id is not None:
-                    message_ids.add(message.message_id)
-            case e.ToolCallRequested() | e.ToolCallCompleted():
-                calls.add((event.turn_id, event.tool_call_id))
-            case e.GateOpened(tool_call_id=call_id):
-                if call_id is not None:
-                    calls.add((event.turn_id, call_id))
-            case e.GateDecided(gate_id=str() as gate_id):
-                gate_ids.add(gate_id)
-            case e.GateDecided(permission_id=str() as permission_id):
-                permission_ids.add(permission_id)
-            case e.GateDecided(tool_call_id=str() as call_id):
-                gate_call_ids.add(call_id)
-            case e.LossHealed(loss_version=version):
-                losses.add(version)
-            case e.HistoryCompacted(through_message_id=message_id):
-                kept_after = message_id
-                turns.add(message_id.rpartition(":")[0])
-                message_ids.add(message_id)
+        found.take(event)
+    return found.keys(producer_id)
+
+
+def keys_of(steps: Iterable[SessionCommand]) -> Keys:
+    """Return what the rules and the fold need to know to carry out `steps`."""
+    found = _Collected()
+    producer_id: str | None = None
+    for step in steps:
+        match step:
+            case c.Record(proposal=proposal):
+                found.take(proposal.event)
+            case c.BeginBatch(batch=c.Batch(producer_id=named)):
+                producer_id = named
+            case c.InterruptTurn(turn_id=turn_id):
+                found.turn(turn_id)
             case _:
                 pass
-    return Keys(
-        turns=frozenset(turns),
-        calls=frozenset(calls),
-        gate_ids=frozenset(gate_ids),
-        permission_ids=frozenset(permission_ids),
-        gate_call_ids=frozenset(gate_call_ids),
-        message_ids=frozenset(message_ids),
-        losses=frozenset(losses),
-        producers=frozenset() if producer_id is None else frozenset({producer_id}),
-        tail=tail,
-        kept_after=kept_after,
-    )
+    return found.keys(producer_id)
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The keys found so far."""
+
+    turns: set[str] = field(default_factory=set[str])
+    calls: set[CallKey] = field(default_factory=set[CallKey])
+    gate_ids: set[str] = field(default_factory=set[str])
+    permission_ids: set[str] = field(default_factory=set[str])
+    gate_call_ids: set[str] = field(default_factory=set[str])
+    message_ids: set[str] = field(default_factory=set[str])
+    losses: set[int] = field(default_factory=set[int])
+    tail: bool = False
+    kept_after: str | None = None
+
+    def keys(self, producer_id: str | None) -> Keys:
+        return Keys(
+            turns=frozenset(self.turns),
+            calls=frozenset(self.calls),
+            gate_ids=frozenset(self.gate_ids),
+            permission_ids=frozenset(self.permission_ids),
+            gate_call_ids=frozenset(self.gate_call_ids),
+            message_ids=frozenset(self.message_ids),
+            losses=frozenset(self.losses),
+            producers=frozenset() if producer_id is None else frozenset({producer_id}),
+            tail=self.tail,
+            kept_after=self.kept_after,
+        )
+
+    def take(self, event: SessionEvent) -> None:
+        self.turn(getattr(event, "turn_id", None))
+        self.tail = self.tail or isinstance(event, CONTENT)
+        match event:
+            case e.TurnStarted(messages=messages):
+                for message in messages:
+                    self._message(message.message_id)
+            case e.MessageRecorded(message=message):
+                self._message(message.message_id)
+            case e.ToolCallRequested() | e.ToolCallCompleted():
+                self._call(event.turn_id, event.tool_call_id)
+            case e.HistoryCompacted(through_message_id=message_id):
+                # A later compaction of one batch keeps less, so the first needs all that any does.
+                self.kept_after = self.kept_after or _name(message_id)
+                self._message(message_id)
+            case e.LossHealed(loss_version=version) if 0 < version < COUNT_LIMIT:
+                self.losses.add(version)
+            case _:
+                self._gate(event)
+
+    def turn(self, turn_id: str | None) -> None:
+        if turn_id is not None and is_id(turn_id):
+            self.turns.add(turn_id)
+
+    def _gate(self, event: SessionEvent) -> None:
+        match event:
+            case e.GateOpened(tool_call_id=str() as call_id):
+                self._call(event.turn_id, call_id)
+                _add(self.gate_ids, event.gate_id)
+            case e.GateOpened(gate_id=gate_id):
+                _add(self.gate_ids, gate_id)
+            case e.GateDecided(gate_id=str() as gate_id):
+                _add(self.gate_ids, gate_id)
+            case e.GateDecided(permission_id=str() as permission_id):
+                _add(self.permission_ids, permission_id)
+            case e.GateDecided(tool_call_id=str() as call_id):
+                _add(self.gate_call_ids, call_id)
+            case _:
+                pass
+
+    def _message(self, message_id: str | None) -> None:
+        """Note a message, and the turn that would have given it this id."""
+        if message_id is not None:
+            _add(self.message_ids, message_id)
+            derived = derived_from(message_id)
+            self.turn(None if derived is None else derived[0])
+
+    def _call(self, turn_id: str, tool_call_id: str) -> None:
+        if is_id(turn_id) and is_name(tool_call_id):
+            self.calls.add((turn_id, tool_call_id))
+
+
+def _add(names: set[str], name: str) -> None:
+    if is_name(name):
+        names.add(name)
+
+
+def _name(text: str) -> str | None:
+    return text if is_name(text) else None
 
 
 def restrict(state: State, wanted: Keys) -> State:
@@ -127,8 +194,6 @@ def restrict(state: State, wanted: Keys) -> State:
 
 
 def _kept(state: State, message_id: str) -> range:
-    from domain.evolve import message_index  # noqa: PLC0415 - evolve does not need keys
-
     index = message_index(state, message_id)
     return range(0) if index is None else range(index, state.head.messages)
 
@@ -136,15 +201,17 @@ def _kept(state: State, message_id: str) -> range:
 def _gates(state: State, wanted: Keys) -> dict[str, Gate]:
     found: list[Gate] = []
     closed_by_name: dict[tuple[str, str], Gate] = {}
+    aliases: tuple[tuple[str, str | None, frozenset[str]], ...]
     for gate in state.gates.values():
         if gate.status == "open" or gate.gate_id in wanted.gate_ids:
             found.append(gate)
             continue
-        for kind, name, names in (
+        aliases = (
             ("permission", gate.permission_id, wanted.permission_ids),
             ("call", gate.tool_call_id, wanted.gate_call_ids),
-        ):
-            if name in names and name is not None:
+        )
+        for kind, name, names in aliases:
+            if name is not None and name in names:
                 known = closed_by_name.get((kind, name))
                 if known is None or known.opened_version < gate.opened_version:
                     closed_by_name[kind, name] = gate

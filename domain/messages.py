@@ -6,13 +6,16 @@ they are. Parts are plain mappings, so that no stored message can fail to be rea
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from domain.json_text import JsonValue
 from domain.raw_json import without_raw
 
 Role: TypeAlias = Literal["user", "assistant", "system", "developer", "tool"]
 Part: TypeAlias = Mapping[str, object]
+
+CONFIGURATION: Final[frozenset[Role]] = frozenset({"system", "developer"})
+"""Whoever speaks in these roles before anything else configures; it is no conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

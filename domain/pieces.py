@@ -1,4 +1,4 @@
-"""What does a fact bring to the message that it is part of?"""
+"""What does a fact bring to the message that it is part of, and what do pieces make together?"""
 
 from domain import events as e
 from domain.messages import Message, Part, parts_of
@@ -22,12 +22,22 @@ def pieces_of(fact: e.Fact, version: int, item: int = 0) -> tuple[Piece, ...]:
             return ()
 
 
+def merge(known: tuple[Piece, ...], new: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Return a message's pieces with `new` in the place of what they replace, else at the end."""
+    source = new[0].source if new else None
+    place = next((n for n, p in enumerate(known) if p.open and p.source == source), None)
+    if place is None or source is None:
+        return (*known, *new)
+    rest = tuple(p for p in known[place:] if not (p.open and p.source == source))
+    return (*known[:place], *new, *rest)
+
+
 def message_pieces(message: Message, version: int) -> tuple[Piece, ...]:
     """Return a message's parts as pieces; those of a partial message can be replaced."""
     return tuple(
         Piece(
             version=version,
-            source=message.message_id,
+            source=None if message.message_id is None else message_source(message.message_id),
             open=message.status == "partial",
             part=part,
         )
@@ -48,9 +58,19 @@ def call_piece(
     return Piece(version=version, source=call_source(tool_call_id), open=not announced, part=part)
 
 
+def message_source(message_id: str) -> str:
+    """Return the source of the pieces that a message's own parts are."""
+    return f"message:{message_id}"
+
+
 def call_source(tool_call_id: str) -> str:
     """Return the source of the piece that a call is."""
     return f"call:{tool_call_id}"
+
+
+def is_partial(pieces: tuple[Piece, ...]) -> bool:
+    """Tell whether some of a message's own words may still be replaced."""
+    return any(p.open and p.source is not None and p.source.startswith("message:") for p in pieces)
 
 
 def result_part(event: e.ToolCallCompleted) -> Part:
@@ -62,3 +82,8 @@ def result_part(event: e.ToolCallCompleted) -> Part:
         "is_error": event.is_error,
         "denied": event.denied,
     }
+
+
+def summary_parts(event: e.HistoryCompacted) -> tuple[Part, ...]:
+    """Return a compaction's summary as the parts of the message that the model sees."""
+    return ({"type": "text", "text": event.summary},)

@@ -1,6 +1,7 @@
 """JSON that passes through: kept as the bytes that were sent, read only to be compared."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import cast
 
 from domain.json_text import JsonValue, dump, parse, raw_items, raw_members
 
@@ -21,12 +22,20 @@ def opaque_members(raw: bytes) -> dict[str, bytes]:
 
 
 def with_member(raw: bytes, name: str, value: str) -> bytes:
-    """Return the JSON object `raw` with one more member, first, and the rest untouched.
+    """Return the JSON object `raw` with its member `name` being `value`, first.
+
+    Without such a member before, the rest is untouched.
 
     >>> with_member(b'{"a":1.50}', "id", "g")
     b'{"id":"g","a":1.50}'
+    >>> with_member(b'{"id":null, "a":1.50}', "id", "g")
+    b'{"id":"g","a":1.50}'
     """
-    rest = raw[raw.index(b"{") + 1 :]
+    members = raw_members(raw)
+    if members.pop(name, None) is None:
+        rest = raw[raw.index(b"{") + 1 :]
+    else:
+        rest = b",".join(dump(key) + b":" + item for key, item in members.items()) + b"}"
     comma = b"" if rest.lstrip().startswith(b"}") else b","
     return b"{" + dump(name) + b":" + dump(value) + comma + rest
 
@@ -36,10 +45,11 @@ def without_raw(value: object) -> JsonValue:
     if isinstance(value, RawJson):
         return value.parsed()
     if isinstance(value, Mapping):
-        return {str(key): without_raw(item) for key, item in value.items()}
+        members = cast("Mapping[object, object]", value)
+        return {str(key): without_raw(item) for key, item in members.items()}
     if isinstance(value, list | tuple):
-        return [without_raw(item) for item in value]
-    return value  # type: ignore[return-value]  # pyright: ignore[reportReturnType] - a scalar
+        return [without_raw(item) for item in cast("Iterable[object]", value)]
+    return cast("JsonValue", value)
 
 
 def dumped(value: object) -> bytes:
@@ -47,11 +57,12 @@ def dumped(value: object) -> bytes:
     if isinstance(value, RawJson):
         return bytes(value)
     if isinstance(value, Mapping):
-        members = (dump(str(key)) + b":" + dumped(item) for key, item in value.items())
+        items = cast("Mapping[object, object]", value).items()
+        members = (dump(str(key)) + b":" + dumped(item) for key, item in items)
         return b"{" + b",".join(members) + b"}"
     if isinstance(value, list | tuple):
-        return b"[" + b",".join(map(dumped, value)) + b"]"
-    return dump(value)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a scalar
+        return b"[" + b",".join(map(dumped, cast("Iterable[object]", value))) + b"]"
+    return dump(cast("JsonValue", value))
 
 
 __all__ = ["RawJson", "dumped", "opaque_members", "raw_items", "with_member", "without_raw"]

@@ -101,6 +101,4 @@ def chained_hash(envelope: Envelope, previous: bytes) -> bytes:
         envelope.body_digest.hex(),
         previous.hex(),
     ]
-    return sha256(
-        json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
-    ).digest()
+    return sha256(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()).digest()

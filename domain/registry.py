@@ -23,50 +23,54 @@ class Kind:
     affects: Affects
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType({
-    "session-opened": Kind(e.SessionOpened, 1, "none"),
-    "session-renamed": Kind(e.SessionRenamed, 1, "none"),
-    "session-configured": Kind(e.SessionConfigured, 1, "none"),
-    "approval-mode-set": Kind(e.ApprovalModeSet, 1, "none"),
-    "session-archived": Kind(e.SessionArchived, 1, "none"),
-    "session-unarchived": Kind(e.SessionUnarchived, 1, "none"),
-    "session-deleted": Kind(e.SessionDeleted, 1, "none"),
-    "session-restored": Kind(e.SessionRestored, 1, "none"),
-    "turn-started": Kind(e.TurnStarted, 1, "history"),
-    "turn-completed": Kind(e.TurnCompleted, 1, "none"),
-    "turn-failed": Kind(e.TurnFailed, 1, "history"),
-    "turn-interrupted": Kind(e.TurnInterrupted, 1, "history"),
-    "message-recorded": Kind(e.MessageRecorded, 1, "history"),
-    "tool-call-requested": Kind(e.ToolCallRequested, 1, "history"),
-    "tool-call-completed": Kind(e.ToolCallCompleted, 1, "history"),
-    "history-compacted": Kind(e.HistoryCompacted, 1, "history"),
-    "gate-opened": Kind(e.GateOpened, 1, "history"),
-    "gate-decided": Kind(e.GateDecided, 1, "history"),
-    "gate-expired": Kind(e.GateExpired, 1, "history"),
-    "gate-withdrawn": Kind(e.GateWithdrawn, 1, "history"),
-    "usage-recorded": Kind(e.UsageRecorded, 1, "none"),
-    "data-recorded": Kind(e.DataRecorded, 1, "none"),
-    "records-lost": Kind(e.RecordsLost, 1, "none"),
-    "loss-healed": Kind(e.LossHealed, 1, "none"),
-    "history-imported": Kind(e.HistoryImported, 1, "none"),
-})
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "session-opened": Kind(e.SessionOpened, 1, "none"),
+        "session-renamed": Kind(e.SessionRenamed, 1, "none"),
+        "session-configured": Kind(e.SessionConfigured, 1, "none"),
+        "approval-mode-set": Kind(e.ApprovalModeSet, 1, "none"),
+        "session-archived": Kind(e.SessionArchived, 1, "none"),
+        "session-unarchived": Kind(e.SessionUnarchived, 1, "none"),
+        "session-deleted": Kind(e.SessionDeleted, 1, "none"),
+        "session-restored": Kind(e.SessionRestored, 1, "none"),
+        "turn-started": Kind(e.TurnStarted, 1, "history"),
+        "turn-completed": Kind(e.TurnCompleted, 1, "none"),
+        "turn-failed": Kind(e.TurnFailed, 1, "history"),
+        "turn-interrupted": Kind(e.TurnInterrupted, 1, "history"),
+        "message-recorded": Kind(e.MessageRecorded, 1, "history"),
+        "tool-call-requested": Kind(e.ToolCallRequested, 1, "history"),
+        "tool-call-completed": Kind(e.ToolCallCompleted, 1, "history"),
+        "history-compacted": Kind(e.HistoryCompacted, 1, "history"),
+        "gate-opened": Kind(e.GateOpened, 1, "history"),
+        "gate-decided": Kind(e.GateDecided, 1, "history"),
+        "gate-expired": Kind(e.GateExpired, 1, "history"),
+        "gate-withdrawn": Kind(e.GateWithdrawn, 1, "history"),
+        "usage-recorded": Kind(e.UsageRecorded, 1, "none"),
+        "data-recorded": Kind(e.DataRecorded, 1, "none"),
+        "records-lost": Kind(e.RecordsLost, 1, "none"),
+        "loss-healed": Kind(e.LossHealed, 1, "none"),
+        "history-imported": Kind(e.HistoryImported, 1, "none"),
+    }
+)
 NAMES: Final[Mapping[type[e.SessionEvent], str]] = MappingProxyType(
     {kind.event: name for name, kind in KINDS.items()}
 )
-PRODUCIBLE: Final = frozenset({
-    "turn-started",
-    "message-recorded",
-    "tool-call-requested",
-    "tool-call-completed",
-    "gate-opened",
-    "gate-decided",
-    "usage-recorded",
-    "data-recorded",
-    "turn-completed",
-    "turn-failed",
-    "turn-interrupted",
-    "records-lost",
-    "loss-healed",
-    "history-compacted",
-})
+PRODUCIBLE: Final = frozenset(
+    {
+        "turn-started",
+        "message-recorded",
+        "tool-call-requested",
+        "tool-call-completed",
+        "gate-opened",
+        "gate-decided",
+        "usage-recorded",
+        "data-recorded",
+        "turn-completed",
+        "turn-failed",
+        "turn-interrupted",
+        "records-lost",
+        "loss-healed",
+        "history-compacted",
+    }
+)
 """What a producer may append; turnlog itself appends the rest."""

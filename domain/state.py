@@ -29,7 +29,7 @@ class Head:
     Attributes:
         messages: Messages in the transcript; the next one's index.
         archived: Messages before this index are archived by compaction.
-        tail_open: Whether the next assistant record joins the last message.
+        tail_open: Whether a record of the same participant can still join the last message.
         base_fingerprint, base_model_fingerprint: The chains before the last message.
         leading: Whether nothing but system and developer messages was said yet.
         turn_id: The turn that has not ended, if any.
@@ -107,9 +107,7 @@ class Turn:
     def paused(self) -> bool:
         """Tell whether the turn waits for gates and for nothing else."""
         return (
-            self.status == "running"
-            and self.open_gates > 0
-            and self.open_calls <= self.gated_calls
+            self.status == "running" and self.open_gates > 0 and self.open_calls <= self.gated_calls
         )
 
 
@@ -183,7 +181,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """What the last message is made of so far: (version, message id, part) in order."""
+    """What the last message is made of so far, in order, while it is open."""
 
     pieces: tuple["Piece", ...] = ()
 
@@ -192,7 +190,7 @@ class Tail:
 class Piece:
     """One part of a message, and the fact that brought it.
 
-    `source` is the message id, or `call:<tool_call_id>`; a later fact with the same source
+    `source` is `message:<message_id>` or `call:<tool_call_id>`; a later fact with the same source
     replaces the piece while `open`.
     """
 
@@ -224,13 +222,13 @@ class State:
     """
 
     head: Head = field(default_factory=Head)
-    turns: dict[str, Turn] = field(default_factory=dict)
-    calls: dict[CallKey, tuple[Call, ...]] = field(default_factory=dict)
-    gates: dict[str, Gate] = field(default_factory=dict)
-    messages: dict[int, Placed] = field(default_factory=dict)
-    message_ids: dict[str, int] = field(default_factory=dict)
-    losses: dict[int, Loss] = field(default_factory=dict)
-    producers: dict[str, ProducerStamp] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
+    calls: dict[CallKey, tuple[Call, ...]] = field(default_factory=dict[CallKey, tuple[Call, ...]])
+    gates: dict[str, Gate] = field(default_factory=dict[str, Gate])
+    messages: dict[int, Placed] = field(default_factory=dict[int, Placed])
+    message_ids: dict[str, int] = field(default_factory=dict[str, int])
+    losses: dict[int, Loss] = field(default_factory=dict[int, Loss])
+    producers: dict[str, ProducerStamp] = field(default_factory=dict[str, ProducerStamp])
     tail: Tail = field(default_factory=Tail)
 
     def apply(self, changes: Changes) -> None:

@@ -1,7 +1,13 @@
 """How are moments written and read? Microseconds since 1970 inside, RFC 3339 in UTC outside."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
+_RFC_3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,18})?"
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -12,12 +18,11 @@ def microseconds(text: str | None) -> int | None:
     >>> microseconds("1970-01-01T00:00:01.5Z"), microseconds("tomorrow")
     (1500000, None)
     """
-    if text is None:
+    if text is None or _RFC_3339.fullmatch(text) is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
-        return None if moment.tzinfo is None else (moment - _EPOCH) // _MICROSECOND
-    except (ValueError, OverflowError):
+        return (datetime.fromisoformat(text.upper()) - _EPOCH) // _MICROSECOND
+    except ValueError:
         return None
 
 

@@ -41,9 +41,7 @@ SessionLifecycleEvent: TypeAlias = (
     | SessionRestored
 )
 TurnEvent: TypeAlias = TurnStarted | TurnCompleted | TurnFailed | TurnInterrupted
-ContentEvent: TypeAlias = (
-    MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
-)
+ContentEvent: TypeAlias = MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
 GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn
 RecordKeepingEvent: TypeAlias = (
     UsageRecorded | DataRecorded | RecordsLost | LossHealed | HistoryImported

@@ -59,8 +59,9 @@ class HistoryImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """A stored fact that this build cannot read: of a type it does not know, in a shape it does
-    not know, or with its body gone. Everything around it stays readable.
+    """A stored fact that this build cannot read; everything around it stays readable.
+
+    It is of a type or in a shape that this build does not know, or its body is gone.
     """
 
     reason: Literal["unknown-type", "unreadable", "missing-body"]

@@ -1,0 +1,100 @@
+"""May this be said, or summarised, now?"""
+
+from domain import events as e
+from domain.evolve_content import message_index
+from domain.fields import check_count, check_id, check_message
+from domain.identifiers import derived_from
+from domain.messages import Message
+from domain.refusals import (
+    InvalidValue,
+    MessageClosed,
+    MessageExists,
+    TurnExists,
+    TurnInProgress,
+)
+from domain.standing import running_turn
+from domain.state import Placed, State
+
+
+def check_turn_started(state: State, event: e.TurnStarted, *, imported: bool) -> None:
+    """Raise a refusal unless a turn can begin with this input now."""
+    check_id(event.turn_id, "turn_id")
+    if event.turn_id in state.turns:
+        raise TurnExists(event.turn_id)
+    if state.head.turn_id is not None:
+        raise TurnInProgress(state.head.turn_id)
+    if not event.messages and not imported and event.history_sent != "answer":
+        raise InvalidValue("a turn begins with a message, or with an answer", "messages")
+    named: set[str] = set()
+    for number, message in enumerate(event.messages):
+        at = ("messages", number)
+        if message.role not in {"user", "system", "developer"}:
+            raise InvalidValue("a turn begins with user input", *at, "role")
+        if message.status == "partial":
+            raise InvalidValue("a turn's first input is whole", *at, "status")
+        check_message(message, *at)
+        if message.message_id is not None:
+            _check_unreserved(state, event.turn_id, message.message_id, *at)
+            if message.message_id in named or message.message_id in state.message_ids:
+                raise MessageExists(message.message_id).inside(*at)
+            named.add(message.message_id)
+
+
+def check_message_recorded(state: State, event: e.MessageRecorded) -> None:
+    """Raise a refusal unless this message can be said in its turn now."""
+    message = event.message
+    running_turn(state, event.turn_id)
+    if message.role == "tool":
+        raise InvalidValue("a result is recorded by tool-call-completed", "message", "role")
+    check_message(message, "message")
+    if message.message_id is None:
+        return
+    _check_unreserved(state, event.turn_id, message.message_id, "message")
+    index = state.message_ids.get(message.message_id)
+    if index is not None:
+        _check_replaces(state, event.turn_id, message, state.messages[index])
+
+
+def _check_replaces(state: State, turn_id: str, message: Message, known: Placed) -> None:
+    if not known.partial or (known.turn_id, known.role) != (turn_id, message.role):
+        raise MessageExists(known.message_id).inside("message")
+    if known.index != state.head.messages - 1 or not state.head.tail_open:
+        raise MessageClosed(known.message_id).inside("message")
+    if not message.content:
+        raise InvalidValue("what replaces a partial message says something", "message", "content")
+
+
+def _check_unreserved(state: State, turn_id: str, message_id: str, *at: str | int) -> None:
+    """A turn's messages without an id are `<turn_id>:<n>`; nothing else may be called so."""
+    derived = derived_from(message_id)
+    if derived is not None and (derived[0] == turn_id or derived[0] in state.turns):
+        detail = "an id <turn_id>:<n> of a turn of this session is the log's to give"
+        raise InvalidValue(detail, *at, "message_id")
+
+
+def check_compaction(state: State, event: e.HistoryCompacted, *, imported: bool) -> None:
+    """Raise a refusal unless a summary can stand for the messages up to this one.
+
+    A call and its result stay on one side. A transcript of another program is taken as it is.
+    """
+    at = "through_message_id"
+    head = state.head
+    index = message_index(state, event.through_message_id)
+    if index is None or index < head.archived:
+        raise InvalidValue("no live message has this id", at)
+    check_count(event.since_version, "since_version", least=1)
+    if event.since_version is not None and event.since_version > head.version:
+        raise InvalidValue("the log has no such version yet", "since_version")
+    last = state.messages[index]
+    if event.since_version is not None and last.versions[-1] > event.since_version:
+        raise InvalidValue("this message is newer than the summary's watermark", at)
+    if not imported and _splits(state, last):
+        raise InvalidValue("a call before this place has its result after it, or none yet", at)
+
+
+def _splits(state: State, last: Placed) -> bool:
+    following = state.messages.get(last.index + 1)
+    if following is not None:
+        return following.role == "tool"
+    turn = state.turns.get(last.turn_id)
+    return turn is not None and turn.status == "running" and turn.open_calls > 0

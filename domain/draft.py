@@ -1,0 +1,78 @@
+"""What has one fact changed so far? The fold's scratch paper, for the length of one fact."""
+
+from dataclasses import dataclass, field, replace
+
+from domain.recorded import Recorded
+from domain.state import Call, Changes, Gate, Head, Loss, Placed, State, Tail, Turn
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """The records that `fact` makes or changes.
+
+    Attributes:
+        known: The session before the fact; it does not change.
+        turn: The turn that the fact belongs to, with the fact counted; None if unknown.
+    """
+
+    known: State
+    fact: Recorded
+    head: Head
+    turn: Turn | None = None
+    calls: list[Call] = field(default_factory=list[Call])
+    gates: list[Gate] = field(default_factory=list[Gate])
+    messages: list[Placed] = field(default_factory=list[Placed])
+    losses: list[Loss] = field(default_factory=list[Loss])
+    tail: Tail | None = None
+
+    @property
+    def version(self) -> int:
+        """Return the fact's place in the session's stream."""
+        return self.fact.version
+
+    def changes(self) -> Changes:
+        """Return what the draft came to."""
+        turn = self.turn
+        same = turn is None or turn is self.known.turns.get(turn.turn_id)
+        return Changes(
+            head=self.head,
+            turns=() if turn is None or same else (turn,),
+            calls=tuple(self.calls),
+            gates=tuple(self.gates),
+            messages=tuple(self.messages),
+            losses=tuple(self.losses),
+            tail=self.tail,
+            producer=self.fact.envelope.producer,
+        )
+
+
+def begun(known: State, fact: Recorded) -> Draft:
+    """Return the draft of a fact before its meaning is looked at: the head moved, the turn counted.
+
+    A fact belongs to the turn that it names; one that names none, or cannot be read, to the turn
+    of its envelope.
+    """
+    envelope = fact.envelope
+    moves = envelope.affects == "history"
+    head = replace(
+        known.head,
+        version=envelope.version,
+        hash=fact.hash,
+        updated_at=envelope.recorded_at,
+        history_version=envelope.version if moves else known.head.history_version,
+    )
+    turn_id: str | None = getattr(fact.event, "turn_id", envelope.turn_id)
+    draft = Draft(known=known, fact=fact, head=head)
+    draft.turn = None if turn_id is None else _counted(draft, known.turns.get(turn_id))
+    return draft
+
+
+def _counted(draft: Draft, turn: Turn | None) -> Turn | None:
+    """Count what producers send from a turn's beginning to before its end."""
+    producer = draft.fact.envelope.producer
+    if turn is None or producer is None or turn.status != "running":
+        return turn
+    turn = replace(turn, records=turn.records + 1)
+    if turn.producer_id != producer.producer_id:
+        return turn
+    return replace(turn, producer_epoch=producer.epoch, producer_sequence=producer.sequence)

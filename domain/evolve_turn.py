@@ -1,0 +1,74 @@
+"""What is a session after a turn began, ended, or used a model?"""
+
+from dataclasses import replace
+
+from domain import events as e
+from domain.draft import Draft
+from domain.pieces import pieces_of
+from domain.place import place
+from domain.state import Turn, TurnStatus
+
+
+def turn_started(draft: Draft, event: e.TurnStarted) -> None:
+    """Begin a turn with its input."""
+    producer = draft.fact.envelope.producer
+    draft.turn = Turn(
+        turn_id=event.turn_id,
+        number=draft.head.turns + 1,
+        started_version=draft.version,
+        first_message=draft.head.messages,
+        started_at=draft.fact.envelope.recorded_at,
+        records=1 if producer else 0,
+        producer_id=producer.producer_id if producer else None,
+        producer_epoch=producer.epoch if producer else None,
+        producer_sequence=producer.sequence if producer else None,
+        history_sent=event.history_sent,
+    )
+    draft.head = replace(
+        draft.head, turns=draft.head.turns + 1, turn_id=event.turn_id, tail_open=False
+    )
+    for item, message in enumerate(event.messages):
+        pieces = pieces_of(event, draft.version, item)
+        place(draft, event.turn_id, message.role, pieces, message.message_id, item)
+
+
+def turn_ended(
+    draft: Draft, event: e.TurnCompleted | e.TurnFailed | e.TurnInterrupted, status: TurnStatus
+) -> None:
+    """End a turn, and compare the producer's count of it with ours.
+
+    An end that turnlog itself recorded declares nothing, so there is nothing to compare.
+    """
+    head, turn = draft.head, draft.turn
+    still = None if head.turn_id == event.turn_id else head.turn_id
+    draft.head = head = replace(head, tail_open=False, turn_id=still)
+    if turn is None or turn.status != "running":
+        return
+    count = event.record_count
+    if draft.fact.envelope.producer is not None:
+        records = turn.records - 1
+        if count is None:
+            draft.head = replace(head, unverified_turns=head.unverified_turns + 1)
+        elif count != records:
+            draft.head = replace(head, miscounted_turns=head.miscounted_turns + 1)
+        turn = replace(turn, records=records)
+    draft.turn = replace(
+        turn,
+        status=status,
+        ended_version=draft.version,
+        ended_at=draft.fact.envelope.recorded_at,
+        declared_records=count,
+    )
+
+
+def used(draft: Draft, event: e.UsageRecorded) -> None:
+    """Add to the turn's sums."""
+    turn = draft.turn
+    if turn is not None:
+        draft.turn = replace(
+            turn,
+            input_tokens=turn.input_tokens + event.input_tokens,
+            output_tokens=turn.output_tokens + event.output_tokens,
+            cache_read_tokens=turn.cache_read_tokens + (event.cache_read_tokens or 0),
+            cache_write_tokens=turn.cache_write_tokens + (event.cache_write_tokens or 0),
+        )
