@@ -138,7 +138,7 @@ UPDATE_HEAD: Final = Prepared(
         .where(
             t.heads.c.session_key == bindparam("session_key_"),
             t.heads.c.version == bindparam("seen_"),
-            text("1=1" if dialect == "sqlite" else f"last_xid < {XID}"),
+            text("1=1" if dialect == "sqlite" else f"last_xid <= {XID}"),
         )
         .values(_head_columns(dialect, _HEAD_KEYS))
         .returning(t.heads.c.last_xid)
