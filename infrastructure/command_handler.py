@@ -13,9 +13,10 @@ from domain.commands import SessionCommand
 from domain.keys import NO_KEYS, Keys
 from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
+from domain.refusals import Refusal
 from domain.state import Head, State
 from infrastructure import tables as t
-from infrastructure.commit import Writing
+from infrastructure.commit import Contended, Writing
 from infrastructure.event_log import EventLog
 from infrastructure.lookup import find_head, look_up
 from infrastructure.prepared import Prepared
@@ -111,7 +112,11 @@ class CommandHandler:
             producer=producer,
             batch=batch,
         )
-        outcome = carry_out(state, steps, stamp)
+        try:
+            outcome = carry_out(state, steps, stamp)
+        except Refusal:
+            self._check_current(attempt, target, state.head)
+            raise
         facts = self._append(attempt, target, key, state.head.version, outcome)
         return Appended(
             facts=facts,
@@ -132,6 +137,17 @@ class CommandHandler:
         """Return what the store accepts."""
         known_after = _POLICY.run(attempt.connection, {}).scalar_one()
         return Policy(unverified_turns=self._unverified_turns, known_after=int(known_after))
+
+    def _check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
+        """Have a refusal judged again if another writer came first.
+
+        An append is guarded by its version; a refusal writes nothing, and on PostgreSQL the
+        look-ups that it rests on may lie on both sides of another's commit.
+        """
+        if attempt.connection.dialect.name == "postgresql":
+            _, now = find_head(attempt.connection, target.project_id, target.session_id)
+            if now.head.version != seen.version:
+                raise Contended
 
     def _append(
         self, attempt: Attempt, target: Target, key: int | None, seen: int, outcome: Outcome

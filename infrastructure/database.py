@@ -16,8 +16,8 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import QueuePool
 
 import migrations
 from infrastructure import clock
@@ -76,6 +76,8 @@ class Database:
                     _check_durability(connection)
         except OperationalError as error:
             raise UnfitDatabase(f"{shown(self.url)} cannot be reached") from error
+        except DatabaseError as error:
+            raise UnfitDatabase(f"{shown(self.url)} cannot be read as a database") from error
 
 
 def open_database(
@@ -169,8 +171,8 @@ def _check_durability(connection: Connection) -> None:
         if int(flush) < 2:  # noqa: PLR2004 - 2 is FULL
             raise UnfitDatabase("SQLite's synchronous is below FULL: commits could be lost")
         return
-    for name in ("fsync", "full_page_writes"):
-        if connection.exec_driver_sql(f"SHOW {name}").scalar_one() != "on":
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        if connection.exec_driver_sql(f"SHOW {name}").scalar_one() == "off":
             raise UnfitDatabase(
                 f"PostgreSQL's {name} is off: commits could be lost "
                 "(TURNLOG_ALLOW_UNSAFE_DURABILITY=true serves it all the same)"
@@ -194,7 +196,16 @@ def _found_store(connection: Connection) -> None:
 
 def _is_empty(url: URL) -> bool:
     path = Path(url.database or "")
-    return not path.exists() or path.stat().st_size == 0
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    engine = _sqlite_engine(url, begin="BEGIN", size=1)
+    try:
+        with engine.connect() as connection:
+            return connection.exec_driver_sql("SELECT 1 FROM sqlite_schema").first() is None
+    except DatabaseError:
+        return False  # the check says what is wrong with it
+    finally:
+        engine.dispose()
 
 
 def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
@@ -214,6 +225,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
+        # Without it INSERT OR REPLACE would remove rows behind the back of the triggers.
+        cursor.execute("PRAGMA recursive_triggers=ON")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -224,13 +237,15 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
     return engine
 
 
-def _postgres_engine(url: URL, size: int) -> Engine:
+def _postgres_engine(url: URL, pool_size: int) -> Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     return create_engine(
         url,
-        poolclass=NullPool if size == 1 else QueuePool,
-        **({} if size == 1 else {"pool_size": size, "max_overflow": 0, "pool_pre_ping": True}),
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_pre_ping=True,
         isolation_level="READ COMMITTED",
     )
 

@@ -142,8 +142,10 @@ class _Job:
         try:
             with commit.connection.begin_nested():
                 self._answer = self._work(Attempt(commit, patient=False))
-        except Exception as error:  # noqa: BLE001 - a refusal undoes only its own savepoint
-            self._refusal = error
+        except Exception as error:
+            if not _in_transaction(commit.connection):
+                raise  # the database rolled all of it back, as when the disk is full
+            self._refusal = error  # undid only its own savepoint
             commit.last_position = place
 
     def fail(self, error: BaseException) -> None:
@@ -154,3 +156,7 @@ class _Job:
             self._future.set_exception(self._refusal)
         else:
             self._future.set_result(self._answer)
+
+
+def _in_transaction(connection: Connection) -> bool:
+    return bool(cast("Any", connection.connection.driver_connection).in_transaction)
