@@ -1,0 +1,58 @@
+"""What are the bytes of a session's export?
+
+Streamed by pages; `export_format` says what the lines are. A session that grows meanwhile is
+exported as it was when the export began.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from sqlalchemy import select
+
+from domain.refusals import NoSuchSession
+from infrastructure import tables as t
+from infrastructure.database import Database
+from infrastructure.export_format import Manifest, end_line, event_line
+from infrastructure.stored_stream import Stream, find_stream, hash_at, stored_pages
+
+
+def export_session(database: Database, project_id: str, session_id: str) -> Iterator[bytes]:
+    """Return the lines of a session's export, to be read once.
+
+    Raises:
+        NoSuchSession: at once, before any line.
+    """
+    stream, manifest = _manifest(database, project_id, session_id)
+    return _lines(database, stream, manifest)
+
+
+def _manifest(database: Database, project_id: str, session_id: str) -> tuple[Stream, Manifest]:
+    columns = (t.heads.c.history_version, t.heads.c.fingerprint)
+    with database.read() as connection:
+        stream = find_stream(connection, project_id, session_id)
+        head = connection.execute(
+            select(*columns).where(t.heads.c.session_key == stream.key)
+        ).one_or_none()
+        end = hash_at(connection, stream.key, stream.last)
+    if head is None or end is None:
+        raise NoSuchSession
+    return stream, Manifest(
+        project_id=project_id,
+        session_id=session_id,
+        events=stream.last,
+        history_version=head.history_version,
+        hash=end,
+        fingerprint=bytes(head.fingerprint),
+    )
+
+
+def _lines(database: Database, stream: Stream, manifest: Manifest) -> Iterator[bytes]:
+    digest = sha256()
+    line = manifest.line()
+    digest.update(line)
+    yield line
+    for fact in stored_pages(database, stream):
+        line = event_line(fact)
+        digest.update(line)
+        yield line
+    yield end_line(stream.last, digest.hexdigest())

@@ -1,0 +1,294 @@
+"""How is a session written in a file that any turnlog can take back?
+
+JSON Lines, UTF-8, each line one JSON object that ends with a newline:
+
+1. the manifest: format, project, session, how many events follow, and the head after them;
+2. one line an event, by version from 1: every field that the hash chain covers, the salt, the
+   hash, and last the stored body, byte for byte;
+3. the end: how many events there were, and the SHA-256 of every line before it, newlines
+   included; a file that was cut off has none.
+
+Hashes and salts are hex. A body that is no single line of JSON stands in `data_base64` instead of
+`data`; one that is gone is `"data":null` with `"salt":null`. Nothing says which database it was:
+the same session gives the same bytes from any. A line has one right form, and no other is read.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar, cast
+from uuid import UUID
+
+from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_name
+from domain.json_text import DEEPEST, JsonValue, NotJson, dump, parse, raw_members
+from domain.recorded import Envelope, ProducerStamp, body_digest, chained_hash
+from domain.times import microseconds, rfc3339
+from infrastructure.mapper import StoredFact, originator
+
+Read = TypeVar("Read")
+FORMAT: Final = "turnlog-export-1"
+_LARGEST: Final = 2**63 - 1
+_SMALL: Final = 2**15 - 1
+_INTEGER: Final = 2**31 - 1
+
+
+class BadExport(Exception):
+    """The lines are no export that can be taken; `line` counts from 1, and no text is repeated."""
+
+    def __init__(self, line: int, code: str, detail: str) -> None:
+        super().__init__(f"line {line}: {detail}")
+        self.line: Final = line
+        self.code: Final = code
+        self.detail: Final = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a file says it holds.
+
+    Attributes:
+        events: How many events follow, and the head's version.
+        fingerprint: Of the history, as the exporting build folded it; informative.
+    """
+
+    project_id: str
+    session_id: str
+    events: int
+    history_version: int
+    hash: bytes
+    fingerprint: bytes
+
+    def line(self) -> bytes:
+        """Return the file's first line."""
+        head: JsonValue = {
+            "version": self.events,
+            "history_version": self.history_version,
+            "hash": self.hash.hex(),
+            "fingerprint": self.fingerprint.hex(),
+        }
+        return _line(
+            {
+                "format": FORMAT,
+                "project_id": self.project_id,
+                "session_id": self.session_id,
+                "events": self.events,
+                "head": head,
+            }
+        )
+
+
+def end_line(events: int, sha256: str) -> bytes:
+    """Return the file's last line."""
+    return _line({"end": FORMAT, "events": events, "sha256": sha256})
+
+
+def event_line(fact: StoredFact) -> bytes:
+    """Return an event's line."""
+    envelope = fact.envelope
+    producer = envelope.producer
+    around = dump(
+        {
+            "version": envelope.version,
+            "id": envelope.event_id,
+            "type": envelope.type,
+            "schema": envelope.schema,
+            "affects": envelope.affects,
+            "recorded_at": rfc3339(envelope.recorded_at),
+            "occurred_at": None if envelope.occurred_at is None else rfc3339(envelope.occurred_at),
+            "actor": envelope.actor,
+            "producer": None
+            if producer is None
+            else {
+                "id": producer.producer_id,
+                "epoch": producer.epoch,
+                "sequence": producer.sequence,
+            },
+            "batch": envelope.batch,
+            "turn_id": envelope.turn_id,
+            "trace_id": envelope.trace_id,
+            "salt": None if fact.salt is None else fact.salt.hex(),
+            "body_digest": envelope.body_digest.hex(),
+            "hash": fact.hash.hex(),
+        }
+    )
+    if fact.gone:
+        return around[:-1] + b',"data":null}\n'
+    if _stands_in_a_line(fact.state):
+        return around[:-1] + b',"data":' + fact.state + b"}\n"
+    return around[:-1] + b',"data_base64":"' + base64.b64encode(fact.state) + b'"}\n'
+
+
+def read_manifest(line: bytes) -> Manifest:
+    """Return what the first line says.
+
+    Raises:
+        BadExport: it is no manifest of this format.
+    """
+    members = _members(line, 1)
+    if members.get("format") != FORMAT:
+        raise BadExport(1, "format", f"the file does not begin with a {FORMAT} manifest")
+    try:
+        head = cast("dict[str, str]", members["head"])
+        manifest = Manifest(
+            project_id=_id(members["project_id"]),
+            session_id=_id(members["session_id"]),
+            events=_whole(members["events"], _INTEGER),
+            history_version=_whole(head["history_version"], _INTEGER),
+            hash=_bytes(head["hash"], 32),
+            fingerprint=_bytes(head["fingerprint"], 32),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _odd(1) from error
+    if manifest.line() != line:
+        raise _odd(1)
+    return manifest
+
+
+def read_event(line: bytes, number: int, manifest: Manifest, previous: bytes) -> StoredFact:
+    """Return the event of a line, whose hash and digest fit it and what came before.
+
+    Raises:
+        BadExport: they do not, or the line has another form than it was written in.
+    """
+    members = _members(line, number)
+    try:
+        fact = _fact(members, line, manifest, previous)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _odd(number) from error
+    if event_line(fact) != line:
+        raise _odd(number)
+    envelope = fact.envelope
+    if envelope.version != number - 1:
+        raise BadExport(number, "version-gap", f"version {number - 1} should stand here")
+    if not fact.gone and body_digest(fact.salt or b"", fact.state) != envelope.body_digest:
+        raise BadExport(number, "body-mismatch", "the data are not those that the event names")
+    if chained_hash(envelope, previous) != fact.hash:
+        raise BadExport(number, "hash-mismatch", "the hash does not fit the event")
+    return fact
+
+
+def _fact(
+    members: dict[str, JsonValue], line: bytes, manifest: Manifest, previous: bytes
+) -> StoredFact:
+    salt = None if members["salt"] is None else _bytes(members["salt"], 16)
+    body = None if salt is None else _body(members, line)
+    type_ = _name(members["type"])
+    version = _whole(members["version"], _INTEGER)
+    return StoredFact(
+        originator_id=originator(manifest.project_id, manifest.session_id),
+        originator_version=version,
+        topic=type_,
+        state=body or b"",
+        envelope=Envelope(
+            project_id=manifest.project_id,
+            session_id=manifest.session_id,
+            version=version,
+            event_id=_event_id(members["id"]),
+            type=type_,
+            schema=_whole(members["schema"], _SMALL),
+            affects="history" if members["affects"] == "history" else "none",
+            recorded_at=_moment(members["recorded_at"]),
+            occurred_at=_optional(members["occurred_at"], _moment),
+            actor=_optional(members["actor"], _name),
+            producer=_optional(members["producer"], _producer),
+            batch=_optional(members["batch"], lambda value: _whole(value, _INTEGER)),
+            turn_id=_optional(members["turn_id"], _id),
+            trace_id=_optional(members["trace_id"], _name),
+            body_digest=_bytes(members["body_digest"], 32),
+        ),
+        position=0,
+        previous=previous,
+        hash=_bytes(members["hash"], 32),
+        salt=salt,
+        gone=body is None,
+    )
+
+
+def _body(members: dict[str, JsonValue], line: bytes) -> bytes:
+    if "data_base64" in members:
+        return base64.b64decode(_text(members["data_base64"]), validate=True)
+    return raw_members(line)["data"]
+
+
+def _stands_in_a_line(body: bytes) -> bool:
+    """Tell whether `body` is one JSON value, and no more, without a line break."""
+    if b"\n" in body or b"\r" in body or body.strip() != body:
+        return False
+    try:
+        parse(body, max_depth=DEEPEST - 1)
+    except NotJson:
+        return False
+    return True
+
+
+def _line(members: dict[str, JsonValue]) -> bytes:
+    return dump(members) + b"\n"
+
+
+def _members(line: bytes, number: int) -> dict[str, JsonValue]:
+    try:
+        found = parse(line, max_depth=DEEPEST)
+    except NotJson as error:
+        raise BadExport(number, "not-json", error.detail) from None
+    if not isinstance(found, dict):
+        raise _odd(number)
+    return found
+
+
+def _odd(number: int) -> BadExport:
+    return BadExport(number, "not-canonical", "the line is not as a turnlog export writes it")
+
+
+def _optional(value: JsonValue, read: Callable[[JsonValue], Read]) -> Read | None:
+    return None if value is None else read(value)
+
+
+def _text(value: JsonValue) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _id(value: JsonValue) -> str:
+    if not is_id(text := _text(value)):
+        raise ValueError(ID_RULE)
+    return text
+
+
+def _name(value: JsonValue) -> str:
+    if not is_name(text := _text(value)):
+        raise ValueError(NAME_RULE)
+    return text
+
+
+def _event_id(value: JsonValue) -> str:
+    return str(UUID(_text(value)))
+
+
+def _whole(value: JsonValue, most: int) -> int:
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise ValueError(most)
+    return value
+
+
+def _bytes(value: JsonValue, length: int) -> bytes:
+    found = bytes.fromhex(_text(value))
+    if len(found) != length:
+        raise ValueError(length)
+    return found
+
+
+def _moment(value: JsonValue) -> int:
+    found = microseconds(_text(value))
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _producer(value: JsonValue) -> ProducerStamp:
+    members = cast("dict[str, JsonValue]", value)
+    return ProducerStamp(
+        producer_id=_id(members["id"]),
+        epoch=_whole(members["epoch"], _INTEGER),
+        sequence=_whole(members["sequence"], _LARGEST),
+    )
