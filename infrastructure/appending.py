@@ -136,7 +136,7 @@ def _taken_before(
     )
 
 
-def next_epoch(  # noqa: PLR0913
+def next_epoch(
     handler: CommandHandler,
     attempt: Attempt,
     project_id: str,

@@ -62,6 +62,7 @@ class Commit:
     last_position: int | None = None
     base: int | None = None
     ordinal: int = 0
+    sessions: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def positions(self, xid: int, count: int) -> list[int]:
         """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
@@ -105,6 +106,7 @@ def write(writing: Writing) -> list[int]:
     """
     connection = writing.commit.connection
     session_key = writing.session_key
+    writing.commit.sessions.add((writing.project_id, writing.session_id))
     if session_key is None:
         names = {"project_id": writing.project_id, "session_id": writing.session_id}
         session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())

@@ -3,17 +3,20 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from sqlalchemy import Connection, select
 
+from domain.readiness import Policy
 from infrastructure import clock
 from infrastructure import tables as t
+from infrastructure.arrivals import Arrivals
 from infrastructure.command_handler import CommandHandler
 from infrastructure.database import Database, open_database
 from infrastructure.event_log import EventLog
-from infrastructure.runner import Runner, Work
+from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -33,6 +36,8 @@ class Turnlog:
         self.handler: Final = CommandHandler(
             self.log, now, unverified_turns=settings.allow_unverified_turns
         )
+        self.arrivals: Final = Arrivals()
+        self.stopping: Final = Event()
         self._readers: Final = (
             ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
             if database.kind == "postgresql"
@@ -41,7 +46,21 @@ class Turnlog:
 
     async def write(self, work: Work[Answer]) -> Answer:
         """Have `work` run in a write transaction; wait for its commit without blocking the loop."""
-        return await asyncio.wrap_future(self.runner.submit(work))
+        wrote: set[tuple[str, str]] = set()
+
+        def noted(attempt: Attempt) -> Answer:
+            answer = work(attempt)
+            wrote.update(attempt.commit.sessions)
+            return answer
+
+        answer = await asyncio.wrap_future(self.runner.submit(noted))
+        self.arrivals.announce(wrote)
+        return answer
+
+    def stop(self) -> None:
+        """Have every stream end; what is being written is still finished."""
+        self.stopping.set()
+        self.arrivals.announce_all()
 
     async def read(self, look: Callable[[Connection], Answer]) -> Answer:
         """Return what `look` sees in one moment of the database.
@@ -57,6 +76,12 @@ class Turnlog:
         """Return what `look` sees in one moment of the database."""
         with self.database.read() as connection:
             return look(connection)
+
+    def policy(self, known_after: int) -> Policy:
+        """Return what readiness asks for, given the position at the last restore."""
+        return Policy(
+            unverified_turns=self.settings.allow_unverified_turns, known_after=known_after
+        )
 
     def known_after(self, connection: Connection) -> int:
         """Return the position at the last restore; 0 if there was none."""

@@ -1,0 +1,48 @@
+"""The HTTP application: everything is wired here, and nowhere else."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from api.errors import add_error_handlers
+from api.routes import events, operations, producers, sessions
+from infrastructure.composition import Turnlog
+
+DESCRIPTION = """
+An append-only log of everything that happens in an agent's sessions. Every answer about a session
+says through which version it speaks. Errors are RFC 9457 problem documents with a `code` and an
+`action`; each code has a page under `/problems`.
+"""
+
+
+def create_app(log: Turnlog) -> FastAPI:
+    """Build the application around an open log, which it closes when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        app.state.turnlog = log
+        yield
+        log.stop()
+        app.state.turnlog = None
+
+    app = FastAPI(
+        title="turnlog",
+        version=version("turnlog"),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url="/docs",
+        redoc_url=None,
+    )
+    app.state.turnlog = log
+    add_error_handlers(app)
+    for routes in (sessions, events, producers, operations):
+        app.include_router(routes.router)
+    for name in ("transcript", "turns", "fingerprint", "readiness", "approvals", "audit"):
+        try:
+            app.include_router(import_module(f"api.routes.{name}").router)
+        except ModuleNotFoundError:
+            continue
+    return app

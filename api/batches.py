@@ -1,0 +1,141 @@
+"""Which events does a batch's body propose, with their bytes as they came?"""
+
+from typing import Annotated, Any, Final
+from uuid import uuid4
+
+from pydantic import Field, StrictInt, StrictStr
+
+from api.body import Body, RawBody, validated
+from api.event_bodies import EVENT_BODIES
+from api.problems import Flaw, ProblemError
+from api.session_bodies import OpenFields, open_command
+from domain.commands import HeadClaim, Proposal
+from domain.events import SessionEvent
+from domain.identifiers import is_id
+from domain.json_text import raw_items, raw_members
+from domain.raw_json import with_member
+from domain.recorded import ProducerStamp
+from domain.times import microseconds
+from infrastructure.appending import BatchRequest
+from infrastructure.serialization import event_of, members_of
+
+EVENTS_LIMIT: Final = 1_000
+EVENT_LIMIT: Final = 1024 * 1024
+
+
+class PreviousBody(Body):
+    """The last batch that the producer knows it wrote to this session."""
+
+    epoch: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+    sequence: Annotated[StrictInt, Field(ge=0, le=2**53)]
+
+
+class ProducerBody(Body):
+    """Who sends, and the batch's place: one sequence number a batch, from 1 in each epoch."""
+
+    id: StrictStr
+    epoch: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+    sequence: Annotated[StrictInt, Field(ge=1, le=2**53)]
+    previous: PreviousBody | None = None
+
+
+class HeadBody(Body):
+    """The history that the caller believes to be the newest."""
+
+    history_version: Annotated[StrictInt, Field(ge=0)]
+    fingerprint: Annotated[StrictStr, Field(pattern="^[0-9a-f]{64}$")]
+    version: StrictInt | None = None
+    hash: StrictStr | None = None
+
+
+class EventBody(Body):
+    """One event: its type, its data, and when it happened if that matters."""
+
+    type: StrictStr
+    data: dict[str, Any]
+    occurred_at: StrictStr | None = None
+
+
+class AppendBody(Body):
+    """A producer's batch."""
+
+    producer: ProducerBody
+    expected_version: Annotated[StrictInt, Field(ge=0)] | None = None
+    head: HeadBody | None = None
+    open: OpenFields | None = None
+    events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_LIMIT)]
+
+
+def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
+    """Return what the body asks for.
+
+    Raises:
+        ProblemError: with the place of what is wrong.
+    """
+    _check_size(body)
+    append = body.valid(AppendBody)
+    producer = append.producer
+    if not is_id(producer.id):
+        raise _flaw("an id matches ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "producer", "id")
+    raw = raw_members(body.raw)
+    events = raw_items(raw["events"])
+    opening = raw_members(raw["open"]) if append.open is not None else {}
+    return BatchRequest(
+        producer=ProducerStamp(
+            producer_id=producer.id, epoch=producer.epoch, sequence=producer.sequence
+        ),
+        proposals=[
+            _proposal(event, raw_members(text)["data"], number)
+            for number, (event, text) in enumerate(zip(append.events, events, strict=True))
+        ],
+        previous=(
+            None
+            if producer.previous is None
+            else (producer.previous.epoch, producer.previous.sequence)
+        ),
+        expected_version=(
+            append.expected_version if expected_version is None else expected_version
+        ),
+        claim=(
+            None
+            if append.head is None
+            else HeadClaim(
+                history_version=append.head.history_version,
+                fingerprint=append.head.fingerprint,
+            )
+        ),
+        open=None if append.open is None else open_command(append.open, opening),
+    )
+
+
+def _check_size(body: RawBody) -> None:
+    events = body.value.get("events") if isinstance(body.value, dict) else None
+    if isinstance(events, list) and len(events) > EVENTS_LIMIT:
+        detail = f"a batch holds at most {EVENTS_LIMIT} events"
+        raise ProblemError("too-many-events", detail, flaws=[Flaw(detail, ("events",))])
+
+
+def _proposal(event: EventBody, data: bytes, number: int) -> Proposal:
+    at = ("events", number)
+    model = EVENT_BODIES.get(event.type)
+    if model is None:
+        detail = "producers cannot append this type"
+        raise ProblemError("unknown-event-type", detail, flaws=[Flaw(detail, (*at, "type"))])
+    if len(data) > EVENT_LIMIT:
+        detail = f"an event's data has at most {EVENT_LIMIT} bytes"
+        raise ProblemError("body-too-large", detail, flaws=[Flaw(detail, (*at, "data"))])
+    validated(model, event.data, *at, "data")
+    occurred_at = microseconds(event.occurred_at)
+    if event.occurred_at is not None and occurred_at is None:
+        raise _flaw("a time is RFC 3339 with an offset", *at, "occurred_at")
+    if event.type == "gate-opened":
+        data = with_member(data, "gate_id", f"gate-{uuid4()}")
+    return Proposal(event=_event(event.type, data), body=data, occurred_at=occurred_at)
+
+
+def _event(type_: str, data: bytes) -> SessionEvent:
+    return event_of(type_, members_of(type_, data))
+
+
+def _flaw(detail: str, *at: str | int) -> ProblemError:
+    return ProblemError("invalid-value", detail, flaws=[Flaw(detail, at)])

@@ -1,0 +1,146 @@
+"""Which problem answers which refusal? The only place where the two meet."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from sqlalchemy.exc import DBAPIError
+from starlette.exceptions import HTTPException
+
+from api.problems import MEDIA_TYPE, Flaw, ProblemError
+from domain import refusals as r
+from domain.refusals import Refusal
+from infrastructure.commit import Contended
+from infrastructure.idempotency import KeyReused
+
+CODES: Final[Mapping[type[Refusal], str]] = {
+    r.InvalidValue: "invalid-value",
+    r.NoSuchSession: "no-such-session",
+    r.SessionExists: "session-exists",
+    r.SessionIsArchived: "session-archived",
+    r.SessionNotDeleted: "session-not-deleted",
+    r.SessionFull: "session-full",
+    r.VersionMoved: "version-mismatch",
+    r.HeadAheadOfLog: "head-ahead-of-log",
+    r.HeadMismatch: "head-mismatch",
+    r.HeadBehind: "head-behind",
+    r.Fenced: "fenced",
+    r.UnknownEpoch: "unknown-epoch",
+    r.SequenceGap: "sequence-gap",
+    r.RecordConflict: "record-conflict",
+    r.TurnInProgress: "turn-in-progress",
+    r.NoSuchTurn: "no-such-turn",
+    r.TurnExists: "turn-exists",
+    r.TurnOver: "turn-over",
+    r.MessageExists: "message-exists",
+    r.MessageClosed: "message-closed",
+    r.CallCompleted: "call-already-completed",
+    r.NoSuchGate: "no-such-gate",
+    r.AmbiguousGate: "ambiguous-gate",
+    r.GateAlreadyDecided: "gate-already-decided",
+    r.GateGone: "gate-gone",
+    r.TooManyGates: "too-many-gates",
+    r.NoSuchLoss: "no-such-loss",
+    r.ImportConflict: "import-conflict",
+}
+
+_EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = {
+    r.VersionMoved: lambda e: {"current_version": e.actual},
+    r.HeadAheadOfLog: lambda e: {"current_history_version": e.actual},
+    r.HeadBehind: lambda e: {"current_history_version": e.actual},
+    r.Fenced: lambda e: {"current_epoch": e.current},
+    r.UnknownEpoch: lambda e: {"current_epoch": e.current},
+    r.SequenceGap: lambda e: {"expected_sequence": e.expected},
+    r.TurnInProgress: lambda e: {"turn_id": e.turn_id},
+    r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
+    r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
+}
+RETRY_AFTER_S: Final = 1
+
+
+def problem_of(refusal: Refusal) -> ProblemError:
+    """Return the problem that tells a refusal."""
+    extra = _EXTRAS.get(type(refusal))
+    return ProblemError(
+        CODES[type(refusal)],
+        refusal.detail,
+        flaws=[Flaw(refusal.detail, refusal.at)] if refusal.at else [],
+        extra=extra(refusal) if extra else {},
+    )
+
+
+def retry(code: str, detail: str) -> ProblemError:
+    """Return a problem that passes by itself."""
+    return ProblemError(
+        code,
+        detail,
+        extra={"retry_after_s": RETRY_AFTER_S},
+        headers={"Retry-After": str(RETRY_AFTER_S)},
+    )
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every known error as problem details."""
+    app.add_exception_handler(ProblemError, _answer)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(KeyReused, _key_reused)
+    app.add_exception_handler(Contended, _contended)
+    app.add_exception_handler(DBAPIError, _database)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _mistake)
+
+
+def response(problem: ProblemError) -> Response:
+    """Return the response that tells a problem."""
+    return Response(
+        problem.body(),
+        status_code=problem.type.status,
+        media_type=MEDIA_TYPE,
+        headers=dict(problem.headers),
+    )
+
+
+def _answer(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)  # noqa: S101 - registered for it
+    return response(error)
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)  # noqa: S101 - registered for it
+    return response(problem_of(error))
+
+
+def _key_reused(_: Request, __: Exception) -> Response:
+    detail = "this Idempotency-Key came before with another request"
+    return response(ProblemError("idempotency-key-reused", detail))
+
+
+def _contended(_: Request, __: Exception) -> Response:
+    return response(retry("contended", "other writers of this session came first; try again"))
+
+
+def _database(_: Request, __: Exception) -> Response:
+    return response(retry("database-unavailable", "the database did not answer; try again"))
+
+
+def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    flaws = [Flaw(str(flaw["msg"]), tuple(flaw["loc"])) for flaw in error.errors()]
+    detail = "the request has values that mean nothing here"
+    return response(ProblemError("invalid-value", detail, flaws=flaws))
+
+
+def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # noqa: PLR2004
+        detail = "this resource does not have the method"
+        return response(ProblemError("method-not-allowed", detail, headers=headers))
+    return response(ProblemError("not-found", "nothing is here"))
+
+
+def _mistake(_: Request, __: Exception) -> Response:
+    return response(ProblemError("internal-error", "the request met a defect of turnlog"))

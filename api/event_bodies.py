@@ -1,0 +1,236 @@
+"""What does each event that a producer may append look like on the wire?
+
+Strict where the stored form is tolerant: an unknown member is refused on the way in. The members
+are those of the event in `domain.events`; a test keeps the two together.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr
+
+from api.body import Body
+
+Text = StrictStr
+Count = Annotated[StrictInt, Field(ge=0, le=2**53)]
+Anything = Any
+
+
+class TextPart(Body):
+    """Words."""
+
+    type: Literal["text"]
+    text: Text
+
+
+class ReasoningPart(Body):
+    """The model's reasoning; a provider's signature stays beside it, verbatim."""
+
+    type: Literal["reasoning"]
+    text: Text
+    signature: Text | None = None
+    provider: Text | None = None
+
+
+class AttachmentPart(Body):
+    """A file: its bytes in base64, or the digest of bytes kept elsewhere."""
+
+    type: Literal["attachment"]
+    attachment_id: Text
+    media_type: Text | None = None
+    filename: Text | None = None
+    size: Count | None = None
+    data: Text | None = None
+    sha256: Annotated[Text, Field(pattern="^[0-9a-f]{64}$")] | None = None
+
+
+class DataPart(Body):
+    """Anything else, kept as it is."""
+
+    type: Literal["data"]
+    kind: Text
+    data: Anything
+
+
+Part = Annotated[TextPart | ReasoningPart | AttachmentPart | DataPart, Field(discriminator="type")]
+
+
+def _whole(content: object) -> object:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+Content = Annotated[
+    list[Part],
+    BeforeValidator(_whole, json_schema_input_type=Text | list[Part]),
+    Field(description="A string, or parts."),
+]
+
+
+class AuthorBody(Body):
+    """Whose words a message holds."""
+
+    subject_id: Text
+    display: Text | None = None
+
+
+class MessageBody(Body):
+    """What one participant said; a `partial` message is replaced by a later one with its id."""
+
+    role: Literal["user", "assistant", "system", "developer"]
+    content: Content
+    message_id: Text | None = None
+    status: Literal["complete", "partial"] = "complete"
+    author: AuthorBody | None = None
+
+
+class TurnStartedBody(Body):
+    """A turn began with fresh user input."""
+
+    turn_id: Text
+    messages: Annotated[list[MessageBody], Field(min_length=1)]
+    history_sent: Literal["full", "minimal", "resume", "answer", "answer+text"] | None = None
+
+
+class MessageRecordedBody(Body):
+    """Somebody said something inside a turn."""
+
+    turn_id: Text
+    message: MessageBody
+
+
+class ToolCallRequestedBody(Body):
+    """The model asked for a tool; arguments are an object, or the text that the model wrote."""
+
+    turn_id: Text
+    tool_call_id: Text
+    name: Text
+    arguments: dict[str, Anything] | Text
+
+
+class ToolCallCompletedBody(Body):
+    """A tool call came to its result."""
+
+    turn_id: Text
+    tool_call_id: Text
+    output: Anything
+    is_error: bool = False
+    denied: bool = False
+
+
+class GateOpenedBody(Body):
+    """The turn waits for an answer; the log mints the gate's id."""
+
+    turn_id: Text
+    kind: Literal["permission", "input"]
+    permission_id: Text | None = None
+    tool_call_id: Text | None = None
+    tool: Text | None = None
+    arguments: dict[str, Anything] | Text | None = None
+    options: Anything = None
+    answer_schema: Anything = None
+    expires_at: Text | None = None
+
+
+class GateDecidedBody(Body):
+    """A gate was answered; named by its id, its permission id or its tool call id."""
+
+    gate_id: Text | None = None
+    permission_id: Text | None = None
+    tool_call_id: Text | None = None
+    verdict: Literal["approved", "denied", "answered"]
+    decided_by: Literal["person", "policy", "timeout", "cancelled"]
+    via: Literal["in-band", "out-of-band"]
+    option_id: Text | None = None
+    arguments: dict[str, Anything] | Text | None = None
+    answer: Anything = None
+    message: Text | None = None
+    on_behalf_of: Text | None = None
+
+
+class UsageRecordedBody(Body):
+    """A model was used."""
+
+    turn_id: Text
+    model: Text
+    input_tokens: Count
+    output_tokens: Count
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    cost: Anything = None
+
+
+class DataRecordedBody(Body):
+    """Something worth keeping that is no part of the conversation."""
+
+    kind: Text
+    data: Anything
+    turn_id: Text | None = None
+
+
+Timings = Annotated[dict[str, Anything], Field(description="Milliseconds by name.")]
+
+
+class TurnCompletedBody(Body):
+    """A turn ended by itself."""
+
+    turn_id: Text
+    stop_reason: Text | None = None
+    record_count: Count | None = None
+    timings: Timings | None = None
+
+
+class ErrorBody(Body):
+    """A short code, and words for a person."""
+
+    code: Text
+    message: Text | None = None
+
+
+class TurnFailedBody(Body):
+    """A turn ended by an error."""
+
+    turn_id: Text
+    error: ErrorBody
+    record_count: Count | None = None
+    timings: Timings | None = None
+
+
+class TurnInterruptedBody(Body):
+    """A turn was stopped from outside."""
+
+    turn_id: Text
+    reason: Text
+    by: Text | None = None
+    record_count: Count | None = None
+    timings: Timings | None = None
+
+
+class RecordsLostBody(Body):
+    """Records are missing here; a count of null is unknown."""
+
+    count: Annotated[StrictInt, Field(ge=1, le=2**53)] | None
+    reason: Text
+    turn_id: Text | None = None
+
+
+class LossHealedBody(Body):
+    """The records that were lost at this version are there after all."""
+
+    loss_version: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+
+
+EVENT_BODIES: Final[Mapping[str, type[Body]]] = {
+    "turn-started": TurnStartedBody,
+    "message-recorded": MessageRecordedBody,
+    "tool-call-requested": ToolCallRequestedBody,
+    "tool-call-completed": ToolCallCompletedBody,
+    "gate-opened": GateOpenedBody,
+    "gate-decided": GateDecidedBody,
+    "usage-recorded": UsageRecordedBody,
+    "data-recorded": DataRecordedBody,
+    "turn-completed": TurnCompletedBody,
+    "turn-failed": TurnFailedBody,
+    "turn-interrupted": TurnInterruptedBody,
+    "records-lost": RecordsLostBody,
+    "loss-healed": LossHealedBody,
+}

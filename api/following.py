@@ -1,0 +1,76 @@
+"""How does a client follow a session live, without a gap and without a copy?
+
+What is there is read page by page, then the client is told that it is up to date, then what comes:
+woken at once by this process's own commits, and by looking now and then for those of others.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from sqlalchemy import Connection
+
+from api.session_shapes import event_json
+from infrastructure.composition import Turnlog
+from infrastructure.mapper import StoredFact
+from infrastructure.reading.events import facts
+
+PAGE: Final = 200
+LOOK_S: Final = 0.25
+HEARTBEAT_S: Final = 15.0
+RETRY_MS: Final = 1_000
+
+
+async def follow(
+    log: Turnlog,
+    stream: tuple[str, str, int],
+    *,
+    start: int,
+    watermark: int,
+    gone: Callable[[], Awaitable[bool]],
+) -> AsyncIterator[bytes]:
+    """Yield frames: each event after version `start` once, `synced` when `watermark` is reached."""
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    seen = start
+    synced = False
+    quiet = 0.0
+    with log.arrivals.listen(stream[:2]) as arrivals:
+        while not log.stopping.is_set():
+            page = await log.read(_after(stream, seen))
+            if page:
+                yield b"".join(map(event_frame, page))
+                seen = page[-1].envelope.version
+                quiet = 0.0
+            if not synced and seen >= watermark:
+                synced = True
+                yield _frame("synced", f'{{"version":{watermark}}}'.encode())
+            if len(page) == PAGE:
+                continue
+            if await gone():
+                return
+            waited = await arrivals.wait(LOOK_S)
+            quiet += waited
+            if quiet >= HEARTBEAT_S:
+                quiet = 0.0
+                yield b": still here\n\n"
+    yield _frame("goaway", b'{"reason":"shutting-down"}')
+
+
+def event_frame(stored: StoredFact) -> bytes:
+    """Return a durable frame: its id is the version that the client goes on from."""
+    return _frame("event", event_json(stored), stored.envelope.version)
+
+
+def _frame(name: str, data: bytes, version: int | None = None) -> bytes:
+    # Our JSON holds no raw line feed; a carriage return in it would end a line all the same.
+    place = b"" if version is None else f"id: {version}\n".encode()
+    lines = data.replace(b"\r", b"\n").split(b"\n")
+    return (
+        place
+        + f"event: {name}\n".encode()
+        + b"".join(b"data: " + line + b"\n" for line in lines)
+        + b"\n"
+    )
+
+
+def _after(stream: tuple[str, str, int], seen: int) -> Callable[[Connection], list[StoredFact]]:
+    return lambda connection: facts(connection, stream, after=seen, limit=PAGE)

@@ -1,0 +1,304 @@
+"""Which problems can an answer tell, and what should a client do about each?
+
+RFC 9457 problem details: one type for each reason, each with a page at `/problems/{code}`. Details
+are written here or in a refusal; nothing that was said in a session ever enters one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from domain.raw_json import dumped
+
+Action: TypeAlias = Literal[
+    "send-full-history", "refresh", "retry", "answer-gate", "attach", "give-up"
+]
+MEDIA_TYPE: Final = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """One reason: its status, its name, what a client should do, and when it happens."""
+
+    status: int
+    title: str
+    action: Action
+    when: str
+
+
+TYPES: Final[Mapping[str, ProblemType]] = {
+    "malformed-json": ProblemType(
+        422,
+        "The body is not JSON that can be kept",
+        "give-up",
+        "The body is no JSON text, or holds what cannot be kept and given back unchanged: a lone "
+        "surrogate, a duplicate key, NaN or Infinity, a number beyond a double, nesting deeper "
+        "than 100, bytes that are no UTF-8, a byte order mark. `errors` points at the place.",
+    ),
+    "invalid-value": ProblemType(
+        422,
+        "A value has no meaning here",
+        "give-up",
+        "A member is missing, unknown, of another type or outside what is allowed. Each entry of "
+        "`errors` has a JSON pointer and a reason.",
+    ),
+    "unknown-event-type": ProblemType(
+        422,
+        "Producers cannot append this type",
+        "give-up",
+        "An event's `type` is not one that a producer may append.",
+    ),
+    "unsupported-media-type": ProblemType(
+        415,
+        "The body is not declared as JSON",
+        "give-up",
+        "Send `Content-Type: application/json`.",
+    ),
+    "body-too-large": ProblemType(
+        413,
+        "The request is too large",
+        "give-up",
+        "A request holds at most 8 MiB, an event at most 1 MiB.",
+    ),
+    "too-many-events": ProblemType(
+        413, "The batch has too many events", "give-up", "A batch holds 1 to 1,000 events."
+    ),
+    "invalid-cursor": ProblemType(
+        400,
+        "The cursor is not one of ours",
+        "refresh",
+        "The cursor is damaged, of another route, or goes with other parameters than it was made "
+        "for. Start again without it.",
+    ),
+    "invalid-header": ProblemType(
+        400,
+        "A header has no meaning here",
+        "give-up",
+        "`If-Match`, `If-None-Match`, `Last-Event-ID` or `Idempotency-Key` cannot be read.",
+    ),
+    "cursor-ahead-of-log": ProblemType(
+        409,
+        "The position lies beyond the log",
+        "refresh",
+        "`after` or `Last-Event-ID` names a version that the session has not reached. The client "
+        "followed another log, or one that was restored; read the session again.",
+    ),
+    "not-found": ProblemType(
+        404, "There is no such resource", "give-up", "No route has this path."
+    ),
+    "method-not-allowed": ProblemType(
+        405, "The resource has no such method", "give-up", "See the `Allow` header."
+    ),
+    "no-such-session": ProblemType(
+        404,
+        "There is no such session",
+        "give-up",
+        "The session was never opened in this project, or it is deleted.",
+    ),
+    "no-such-turn": ProblemType(
+        404, "There is no such turn", "refresh", "The session has no turn of this id."
+    ),
+    "no-such-message": ProblemType(
+        404, "There is no such message", "refresh", "The session has no message of this id."
+    ),
+    "no-such-event": ProblemType(
+        404, "There is no such event", "refresh", "The session has not reached this version."
+    ),
+    "no-such-gate": ProblemType(
+        404,
+        "There is no such gate",
+        "refresh",
+        "No gate has this `gate_id`; in a session, permission and tool call ids are taken too.",
+    ),
+    "no-such-loss": ProblemType(
+        404,
+        "There is no such loss",
+        "refresh",
+        "`loss_version` names no `records-lost` that is still open.",
+    ),
+    "no-such-import": ProblemType(404, "There is no such import", "give-up", "The id is unknown."),
+    "session-exists": ProblemType(
+        409,
+        "The session exists and was opened differently",
+        "refresh",
+        "A session of this id was opened before with another body; ids are never reused.",
+    ),
+    "session-archived": ProblemType(
+        409, "The session is archived", "refresh", "Unarchive it before it takes turns again."
+    ),
+    "session-not-deleted": ProblemType(
+        409, "The session is not deleted", "refresh", "Only a deleted session can be restored."
+    ),
+    "session-full": ProblemType(
+        409, "The session is full", "give-up", "A session holds at most 1,000,000 events."
+    ),
+    "version-mismatch": ProblemType(
+        412,
+        "The session moved on",
+        "refresh",
+        "`If-Match` or `expected_version` is not the session's version; `current_version` is.",
+    ),
+    "head-ahead-of-log": ProblemType(
+        409,
+        "The caller knows more history than the log",
+        "send-full-history",
+        "The claimed `history_version` is beyond the log's.",
+    ),
+    "head-mismatch": ProblemType(
+        409,
+        "The caller's history differs from the log's",
+        "send-full-history",
+        "The claimed fingerprint is not the log's at this history version.",
+    ),
+    "head-behind": ProblemType(
+        412,
+        "The history moved on",
+        "refresh",
+        "The claimed `history_version` is behind the log's.",
+    ),
+    "fenced": ProblemType(
+        409,
+        "A newer epoch writes",
+        "give-up",
+        "A newer epoch of this producer was minted; this one may not write any more.",
+    ),
+    "unknown-epoch": ProblemType(
+        409,
+        "The epoch was not minted",
+        "refresh",
+        "Mint it with `POST /producers/{id}/epochs`; epoch 1 exists without a call.",
+    ),
+    "sequence-gap": ProblemType(
+        409,
+        "A batch is missing before this one",
+        "retry",
+        "`expected_sequence` is the number that comes next. Send the missing batch first, or, in a "
+        "new epoch, open with `records-lost`.",
+    ),
+    "record-conflict": ProblemType(
+        409,
+        "Other events were recorded under this number",
+        "give-up",
+        "A batch with this producer, epoch and sequence was taken before, with other events.",
+    ),
+    "turn-in-progress": ProblemType(
+        409, "A turn has not ended", "attach", "`turn_id` names it; one turn runs at a time."
+    ),
+    "turn-exists": ProblemType(
+        409, "The turn was started before", "refresh", "Turn ids are never reused in a session."
+    ),
+    "turn-over": ProblemType(
+        409,
+        "The turn has ended",
+        "refresh",
+        "After a turn's end only late results of its calls are taken.",
+    ),
+    "message-exists": ProblemType(
+        409,
+        "The message was recorded before",
+        "refresh",
+        "A message of this id is in the session; only a partial one is replaced.",
+    ),
+    "message-closed": ProblemType(
+        409,
+        "The partial message is not the newest any more",
+        "refresh",
+        "A partial message can be replaced until another message follows it.",
+    ),
+    "call-already-completed": ProblemType(
+        409, "The tool call has its result", "refresh", "A call has one result."
+    ),
+    "gate-already-decided": ProblemType(
+        409, "The gate was decided before", "refresh", "The first decision stands."
+    ),
+    "gate-gone": ProblemType(
+        410, "The gate is no longer open", "refresh", "It expired or was withdrawn."
+    ),
+    "ambiguous-gate": ProblemType(
+        409, "The name fits more than one gate", "refresh", "Use the `gate_id`."
+    ),
+    "too-many-gates": ProblemType(
+        409, "Too many gates are open", "answer-gate", "A session holds at most 100 open gates."
+    ),
+    "idempotency-key-reused": ProblemType(
+        422,
+        "The key came before with another request",
+        "give-up",
+        "An `Idempotency-Key` stands for one request, to one route with one body, for a day.",
+    ),
+    "import-conflict": ProblemType(
+        409,
+        "The session holds something else",
+        "give-up",
+        "What is to be imported does not continue what the session holds.",
+    ),
+    "contended": ProblemType(
+        503,
+        "Too many writers at once",
+        "retry",
+        "Other writers of this session came first every time; nothing was written.",
+    ),
+    "shutting-down": ProblemType(
+        503, "The server is stopping", "retry", "Nothing was written; try again."
+    ),
+    "database-unavailable": ProblemType(
+        503, "The database cannot be reached", "retry", "Nothing is known to have been written."
+    ),
+    "internal-error": ProblemType(
+        500,
+        "The server made a mistake",
+        "retry",
+        "This is a defect of turnlog; the log of the server names it by the `request_id`.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong with a request: its reason and its place, as path tokens."""
+
+    detail: str
+    at: Sequence[str | int]
+
+    def shape(self) -> dict[str, object]:
+        """Return it as JSON."""
+        return {"pointer": pointer(self.at), "detail": self.detail}
+
+
+@dataclass(slots=True)
+class ProblemError(Exception):
+    """A problem that ends the request."""
+
+    code: str
+    detail: str
+    flaws: Sequence[Flaw] = ()
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def type(self) -> ProblemType:
+        """Return the kind of problem."""
+        return TYPES[self.code]
+
+    def body(self) -> bytes:
+        """Return the problem document."""
+        document: dict[str, object] = {
+            "type": f"/problems/{self.code}",
+            "title": self.type.title,
+            "status": self.type.status,
+            "detail": self.detail,
+            "code": self.code,
+            "action": self.type.action,
+        }
+        if self.flaws:
+            document["errors"] = [flaw.shape() for flaw in self.flaws]
+        return dumped(document | dict(self.extra))
+
+
+def pointer(at: Sequence[str | int]) -> str:
+    """Return a place as a JSON pointer (RFC 6901), each token cut at 64 characters.
+
+    >>> pointer(["events", 3, "a/b"])
+    '/events/3/a~1b'
+    """
+    return "".join(f"/{str(token)[:64].replace('~', '~0').replace('/', '~1')}" for token in at)

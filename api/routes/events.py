@@ -1,0 +1,288 @@
+"""Events: append as a producer, page the log, read one, follow it live."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from sqlalchemy import Connection
+
+from api.batches import AppendBody, batch_request
+from api.body import json_of, read_body
+from api.dependencies import ExpectedVersion, From, Log, Session
+from api.examples import TURN_BATCH
+from api.following import follow
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.problems import ProblemError
+from api.session_shapes import event_json
+from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
+from api.writing import Key, Once, Written, once, replay_headers
+from domain.identifiers import is_id
+from domain.raw_json import RawJson, dumped
+from domain.readiness import Readiness, readiness
+from domain.registry import KINDS
+from domain.state import Head
+from infrastructure.appending import append_batch
+from infrastructure.command_handler import Appended, Target
+from infrastructure.idempotency import Kept
+from infrastructure.mapper import StoredFact, recorded_of
+from infrastructure.reading.events import facts
+from infrastructure.reading.sessions import session_head
+from infrastructure.runner import Attempt
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["events"])
+MEDIA: Final = "application/json"
+NEWEST_VERSION: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    body: bytes
+    head: Head
+    readiness: Readiness
+    replayed: bool
+
+
+@router.post("/events", status_code=201, openapi_extra=json_of(AppendBody, TURN_BATCH))
+async def append_events(
+    request: Request,
+    target: Session,
+    log: Log,
+    caller: From,
+    version: ExpectedVersion,
+    key: Key,
+) -> Response:
+    """Append a batch as a producer: all of it, or a problem that says where it is wrong.
+
+    The answer leaves after the commit. The same batch again gets the first answer's events.
+    """
+    body = await read_body(request)
+    batch = batch_request(body, version)
+
+    def write(attempt: Attempt) -> tuple[_Answer, Written]:
+        taken = append_batch(log.handler, attempt, target, batch, caller)
+        answer = _answer(taken.appended, replayed=taken.replayed)
+        written = Written(
+            status=201,
+            first_version=taken.appended.facts[0].version,
+            last_version=taken.appended.facts[-1].version,
+            result=_summary(taken.appended),
+        )
+        return answer, written
+
+    def again(attempt: Attempt, kept: Kept) -> _Answer:
+        key, head, turn = session_head(attempt.connection, target)
+        policy = log.handler.policy(attempt)
+        return _Answer(
+            body=_replayed(attempt.connection, target, key, kept),
+            head=head,
+            readiness=readiness(head, turn, policy),
+            replayed=True,
+        )
+
+    identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
+    answer, _ = await once(log, identity, write, again)
+    headers = dict(readiness_headers(answer.readiness, answer.head))
+    return Response(
+        answer.body,
+        status_code=201,
+        media_type=MEDIA,
+        headers=headers | replay_headers(replayed=answer.replayed),
+    )
+
+
+@router.get("/events")
+async def page_events(
+    target: Session,
+    log: Log,
+    after: Annotated[
+        int | None,
+        Query(ge=0, le=NEWEST_VERSION, description="Exclusive: events beyond this version."),
+    ] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    page: Annotated[Cursor, Query(alias="cursor")] = None,
+    order: Order = "asc",
+    types: Annotated[
+        str | None, Query(max_length=1_000, description="Only these types, separated by commas.")
+    ] = None,
+) -> Response:
+    """Page through a session's events, each exactly as it was recorded."""
+    wanted = _types(types)
+    parameters: Shape = {
+        "route": "events",
+        "target": [target.project_id, target.session_id],
+        "order": order,
+        "types": wanted,
+    }
+    place = after
+    if page is not None:
+        if after is not None:
+            raise ProblemError("invalid-cursor", "a cursor goes without `after`")
+        [found] = place_of(page, parameters, 1)
+        if not isinstance(found, int):
+            raise ProblemError("invalid-cursor", "the cursor cannot be read")
+        place = found
+
+    def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact]]:
+        key, head, turn = session_head(connection, target)
+        if after is not None and after > head.version:
+            raise _ahead(after, head)
+        judged = readiness(head, turn, log.policy(log.known_after(connection)))
+        stream = (target.project_id, target.session_id, key)
+        stored = facts(
+            connection,
+            stream,
+            after=place,
+            limit=limit + 1,
+            types=wanted,
+            descending=order == "desc",
+        )
+        return head, judged, stored
+
+    head, judged, stored = await log.read(look)
+    shown = stored[:limit]
+    following = cursor([shown[-1].envelope.version], parameters) if len(stored) > limit else None
+    items = b"[" + b",".join(map(event_json, shown)) + b"]"
+    body = dumped(
+        {
+            "items": RawJson(items),
+            "next_cursor": following,
+            "head": head_shape(head),
+            "through_version": head.version,
+        }
+    )
+    return Response(body, media_type=MEDIA, headers=dict(readiness_headers(judged, head)))
+
+
+@router.get("/events/stream", response_class=StreamingResponse)
+async def stream_events(
+    request: Request,
+    target: Session,
+    log: Log,
+    after: Annotated[
+        int | None, Query(ge=0, le=NEWEST_VERSION, description="Exclusive; default: everything.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None, Header(description="The version that the client saw last.")
+    ] = None,
+) -> StreamingResponse:
+    """Follow a session live: server-sent events, `id` = version, exactly once and in order.
+
+    Frames: `event` (durable), `synced` once when everything that was there at the start has been
+    sent, `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
+    """
+    start = after if after is not None else _last_event_id(last_event_id)
+
+    def look(connection: Connection) -> tuple[int, int]:
+        key, head, _ = session_head(connection, target)
+        if start > head.version:
+            raise _ahead(start, head)
+        return key, head.version
+
+    key, watermark = await log.read(look)
+    frames: AsyncIterator[bytes] = follow(
+        log,
+        (target.project_id, target.session_id, key),
+        start=start,
+        watermark=watermark,
+        gone=request.is_disconnected,
+    )
+    return StreamingResponse(
+        frames,
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+@router.get("/events/{version}")
+async def read_event(
+    target: Session,
+    log: Log,
+    version: Annotated[int, Path(ge=1, le=NEWEST_VERSION, description="The event's version.")],
+) -> Response:
+    """Read one event. Events never change, so the answer can be kept for ever."""
+
+    def look(connection: Connection) -> list[StoredFact]:
+        key, _, __ = session_head(connection, target)
+        stream = (target.project_id, target.session_id, key)
+        return facts(connection, stream, after=version - 1, limit=1)
+
+    found = await log.read(look)
+    if not found or found[0].envelope.version != version:
+        raise ProblemError("no-such-event", f"the session has no version {version}")
+    headers = {"ETag": f'"{found[0].hash.hex()}"', "Cache-Control": "private, immutable"}
+    return Response(event_json(found[0]), media_type=MEDIA, headers=headers)
+
+
+def _answer(appended: Appended, *, replayed: bool) -> _Answer:
+    events = [
+        {"id": fact.envelope.event_id, "version": fact.version, "hash": fact.hash.hex()}
+        | _minted(fact.event)
+        for fact in appended.proposed
+    ]
+    return _Answer(
+        body=dumped({"events": events} | _standing(appended)),
+        head=appended.head,
+        readiness=appended.readiness,
+        replayed=replayed,
+    )
+
+
+def _minted(event: object) -> Shape:
+    gate_id = getattr(event, "gate_id", None)
+    return {} if gate_id is None else {"gate_id": gate_id}
+
+
+def _standing(appended: Appended) -> Shape:
+    return {
+        "head": head_shape(appended.head),
+        "readiness": readiness_shape(appended.readiness, appended.head),
+    }
+
+
+def _summary(appended: Appended) -> bytes:
+    return dumped(_standing(appended))
+
+
+def _replayed(connection: Connection, target: Target, key: int, kept: Kept) -> bytes:
+    """Rebuild the first answer: the events from the log, where the session stood as kept."""
+    first, last = kept.first_version or 1, kept.last_version or 0
+    stream = (target.project_id, target.session_id, key)
+    stored = facts(connection, stream, after=first - 1, limit=last - first + 1)
+    events: Sequence[Shape] = [
+        {
+            "id": fact.envelope.event_id,
+            "version": fact.envelope.version,
+            "hash": fact.hash.hex(),
+        }
+        | _gate_id(fact)
+        for fact in stored
+        if fact.envelope.producer is not None
+    ]
+    head = dumped({"events": events})
+    return head[:-1] + b"," + kept.result[1:]
+
+
+def _gate_id(fact: StoredFact) -> Shape:
+    return _minted(recorded_of(fact).event)
+
+
+def _types(types: str | None) -> Sequence[str]:
+    wanted = tuple(sorted({name.strip() for name in (types or "").split(",") if name.strip()}))
+    if any(name not in KINDS and not is_id(name) for name in wanted):
+        raise ProblemError("invalid-value", "types are names of event types")
+    return wanted
+
+
+def _last_event_id(header: str | None) -> int:
+    if header is None or header == "":
+        return 0
+    if not (header.isascii() and header.isdigit() and len(header) < 10):  # noqa: PLR2004
+        raise ProblemError("invalid-header", "Last-Event-ID is the version that came last")
+    return int(header)
+
+
+def _ahead(after: int, head: Head) -> ProblemError:
+    detail = f"version {after} lies beyond the session's {head.version}"
+    return ProblemError("cursor-ahead-of-log", detail, extra={"current_version": head.version})

@@ -1,0 +1,274 @@
+"""Sessions: open, list, read, change, delete, restore."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+from uuid import uuid4
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.body import RawBody, json_of, read_body
+from api.dependencies import (
+    ExpectedVersion,
+    From,
+    KnownTags,
+    Log,
+    ProjectId,
+    Session,
+)
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.problems import Flaw, ProblemError
+from api.session_bodies import OpenBody, PatchBody, open_command
+from api.session_shapes import session_shape
+from api.shapes import readiness_headers
+from api.writing import Key, Once, Written, once, replay_headers
+from domain import commands as c
+from domain.identifiers import is_id
+from domain.json_text import raw_members
+from domain.raw_json import RawJson, dumped, without_raw
+from domain.readiness import readiness
+from domain.refusals import SessionExists
+from domain.times import microseconds
+from infrastructure.command_handler import Caller, Target
+from infrastructure.composition import Turnlog
+from infrastructure.reading.sessions import (
+    SessionQuery,
+    SessionView,
+    StatusFilter,
+    session,
+    sessions,
+)
+from infrastructure.runner import Attempt
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions", tags=["sessions"])
+MEDIA: Final = "application/json"
+
+
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=json_of(OpenBody, {"session_id": "chat-1", "title": "A first session"}),
+    responses={200: {"description": "The same session was opened before with the same body."}},
+)
+async def open_session(
+    request: Request, project_id: ProjectId, log: Log, caller: From, key: Key
+) -> Response:
+    """Open a session. The same id and body again answer 200; another body answers 409."""
+    body = await read_body(request)
+    fields = body.valid(OpenBody)
+    if fields.session_id is not None and not is_id(fields.session_id):
+        detail = "an id matches ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("session_id",))])
+    target = Target(project_id=project_id, session_id=fields.session_id or uuid4().hex)
+    command = open_command(fields, raw_members(body.raw))
+
+    def write(attempt: Attempt) -> tuple[tuple[Target, bool], Written]:
+        created = _open(log, attempt, target, command, caller)
+        result = dumped({"session_id": target.session_id})
+        return (target, created), Written(status=201 if created else 200, result=result)
+
+    identity = Once(project_id=project_id, key=key, request=request, body=body.raw)
+    (opened, created), replayed = await once(
+        log,
+        identity,
+        write,
+        lambda _, kept: (
+            Target(project_id=project_id, session_id=_kept_id(kept.result)),
+            kept.status == 201,  # noqa: PLR2004
+        ),
+    )
+    answer = await _answer(log, opened, status=201 if created else 200)
+    answer.headers.update(replay_headers(replayed=replayed))
+    answer.headers["Location"] = f"/v1/projects/{project_id}/sessions/{opened.session_id}"
+    return answer
+
+
+@router.get("")
+async def list_sessions(
+    project_id: ProjectId,
+    log: Log,
+    limit: Limit = DEFAULT_LIMIT,
+    page: Annotated[Cursor, Query(alias="cursor")] = None,
+    order: Order = "desc",
+    status: Annotated[StatusFilter, Query(description="Which sessions.")] = "open",
+    parent: Annotated[
+        str | None, Query(description="Children of this session only; `none`: without a parent.")
+    ] = None,
+    title: Annotated[
+        str | None, Query(max_length=200, description="Part of the title, in any case.")
+    ] = None,
+    updated_since: Annotated[str | None, Query(description="RFC 3339.")] = None,
+) -> Response:
+    """List sessions, newest activity first."""
+    since = microseconds(updated_since)
+    if updated_since is not None and since is None:
+        detail = "a time is RFC 3339 with an offset"
+        raise ProblemError(
+            "invalid-value", detail, flaws=[Flaw(detail, ("query", "updated_since"))]
+        )
+    parameters = {
+        "route": "sessions",
+        "project": project_id,
+        "order": order,
+        "status": status,
+        "parent": parent,
+        "title": title,
+        "since": since,
+    }
+    after = None if page is None else place_of(page, parameters, 2)
+    query = SessionQuery(
+        project_id=project_id,
+        status=status,
+        parent={"none": None, None: "*"}.get(parent, parent),
+        title=title,
+        updated_since=since,
+        after=None if after is None else (_int(after[0]), _int(after[1])),
+        ascending=order == "asc",
+        limit=limit + 1,
+    )
+
+    def look(connection: object) -> tuple[Sequence[tuple[int, SessionView]], int]:
+        return sessions(connection, query), log.known_after(connection)  # type: ignore[arg-type]
+
+    found, known_after = await log.read(look)
+    shown = found[:limit]
+    policy = log.policy(known_after)
+    items = [
+        session_shape(view, readiness(view.head, view.open_turn, policy), whole=False)
+        for _, view in shown
+    ]
+    following = (
+        cursor([shown[-1][1].head.updated_at, shown[-1][0]], parameters)
+        if len(found) > limit
+        else None
+    )
+    return Response(dumped({"items": items, "next_cursor": following}), media_type=MEDIA)
+
+
+@router.get("/{session_id}")
+async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
+    """Read a session: its title, status, head, configuration, and where its turn stands."""
+    answer = await _answer(log, target, status=200)
+    if answer.headers["ETag"] in known:
+        return Response(status_code=304, headers={"ETag": answer.headers["ETag"]})
+    return answer
+
+
+@router.patch("/{session_id}", openapi_extra=json_of(PatchBody, {"title": "A better title"}))
+async def change_session(
+    request: Request, target: Session, log: Log, caller: From, version: ExpectedVersion
+) -> Response:
+    """Rename, configure, archive or unarchive a session: a JSON merge patch, all or nothing."""
+    body = await read_body(request)
+    steps = _changes(body)
+    await log.write(
+        lambda attempt: log.handler.carry_out(
+            attempt,
+            target,
+            [c.BeginBatch(expected_version=version, events=len(steps)), *steps],
+            caller=caller,
+        )
+    )
+    return await _answer(log, target, status=200)
+
+
+@router.delete("/{session_id}", status_code=204)
+async def delete_session(
+    target: Session, log: Log, caller: From, version: ExpectedVersion
+) -> Response:
+    """Take a session out of sight; it can be restored. What runs in it is interrupted."""
+    await log.write(lambda attempt: _delete(log, attempt, target, version, caller))
+    return Response(status_code=204)
+
+
+@router.post("/{session_id}/restore")
+async def restore_session(
+    request: Request, target: Session, log: Log, caller: From, key: Key
+) -> Response:
+    """Bring a deleted session back."""
+    body = await read_body(request)
+
+    def write(attempt: Attempt) -> tuple[None, Written]:
+        log.handler.carry_out(attempt, target, [c.RestoreSession()], caller=caller)
+        return None, Written(status=200)
+
+    identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
+    _, replayed = await once(log, identity, write, lambda _, __: None)
+    answer = await _answer(log, target, status=200)
+    answer.headers.update(replay_headers(replayed=replayed))
+    return answer
+
+
+def _open(
+    log: Turnlog, attempt: Attempt, target: Target, command: c.OpenSession, caller: Caller
+) -> bool:
+    """Open the session; tell whether it is new."""
+    try:
+        return log.handler.carry_out(attempt, target, [command], caller=caller).created
+    except SessionExists:
+        known = session(attempt.connection, target, deleted=True)
+        opened = log.log.first(attempt.connection, target.project_id, target.session_id)
+        if known.head.status == "deleted" or opened != _as_opened(command):
+            raise
+        return False
+
+
+def _as_opened(command: c.OpenSession) -> dict[str, object]:
+    given = {
+        "title": command.title,
+        "config": without_raw(command.config),
+        "source": without_raw(command.source),
+        "approval_mode": command.approval_mode,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _changes(body: RawBody) -> list[c.SessionCommand]:
+    patch = body.valid(PatchBody)
+    raw = raw_members(body.raw)
+    steps: list[c.SessionCommand] = []
+    if "archived" in raw and patch.archived is False:
+        steps.append(c.UnarchiveSession())
+    if "title" in raw:
+        steps.append(c.RenameSession(title=patch.title))
+    if "config" in raw:
+        steps.append(c.ConfigureSession(config=RawJson(raw["config"])))
+    if patch.approval_mode is not None:
+        steps.append(c.SetApprovalMode(mode=patch.approval_mode))
+    if patch.archived:
+        steps.append(c.ArchiveSession())
+    return steps
+
+
+def _delete(
+    log: Turnlog, attempt: Attempt, target: Target, version: int | None, caller: Caller
+) -> None:
+    steps: list[c.SessionCommand] = [
+        c.BeginBatch(expected_version=version, events=1),
+        c.DeleteSession(),
+    ]
+    log.handler.carry_out(attempt, target, steps, caller=caller)
+
+
+async def _answer(log: Turnlog, target: Target, *, status: int) -> Response:
+    view, known_after = await log.read(
+        lambda connection: (session(connection, target), log.known_after(connection))
+    )
+    judged = readiness(view.head, view.open_turn, log.policy(known_after))
+    return Response(
+        dumped(session_shape(view, judged)),
+        status_code=status,
+        media_type=MEDIA,
+        headers=dict(readiness_headers(judged, view.head)),
+    )
+
+
+def _kept_id(result: bytes) -> str:
+    found = without_raw(RawJson(result))
+    assert isinstance(found, dict)  # noqa: S101 - written by open_session
+    return str(found["session_id"])
+
+
+def _int(value: str | int | None) -> int:
+    if not isinstance(value, int):
+        raise ProblemError("invalid-cursor", "the cursor cannot be read")
+    return value

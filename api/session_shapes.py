@@ -1,0 +1,74 @@
+"""How do sessions and recorded facts look outside?"""
+
+from api.shapes import Shape, head_shape
+from domain.raw_json import RawJson, dumped
+from domain.readiness import Readiness
+from domain.times import rfc3339
+from infrastructure.mapper import StoredFact
+from infrastructure.reading.sessions import SessionView
+
+
+def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True) -> Shape:
+    """Return a session; `whole` with what it was opened and configured with."""
+    head = view.head
+    shape: Shape = {
+        "session_id": view.session_id,
+        "title": head.title,
+        "title_by": head.title_by,
+        "status": head.status,
+        "head": head_shape(head),
+        "created_at": rfc3339(head.created_at),
+        "updated_at": rfc3339(head.updated_at),
+        "messages": head.messages,
+        "turns": head.turns,
+        "turn_id": head.turn_id,
+        "turn_status": _turn_status(view),
+        "open_gates": head.open_gates,
+        "approval_mode": head.approval_mode,
+        "parent_session_id": head.parent_session_id,
+        "ready": readiness.ready,
+        "through_version": head.version,
+    }
+    if whole:
+        shape |= {"config": view.config, "source": view.source, "agent_id": view.agent_id}
+    return shape
+
+
+def _turn_status(view: SessionView) -> str | None:
+    if view.open_turn is None:
+        return None
+    return "paused" if view.open_turn.paused else "running"
+
+
+def event_json(stored: StoredFact) -> bytes:
+    """Return an event as JSON: its envelope, and its data as they were recorded."""
+    envelope = stored.envelope
+    producer = envelope.producer
+    shape: Shape = {
+        "id": envelope.event_id,
+        "version": envelope.version,
+        "position": str(stored.position),
+        "type": envelope.type,
+        "schema": envelope.schema,
+        "affects": envelope.affects,
+        "data": None if stored.gone else RawJson(stored.state),
+        "recorded_at": rfc3339(envelope.recorded_at),
+        "occurred_at": None if envelope.occurred_at is None else rfc3339(envelope.occurred_at),
+        "actor": envelope.actor,
+        "producer": (
+            None
+            if producer is None
+            else {
+                "id": producer.producer_id,
+                "epoch": producer.epoch,
+                "sequence": producer.sequence,
+            }
+        ),
+        "turn_id": envelope.turn_id,
+        "trace_id": envelope.trace_id,
+        "body_digest": envelope.body_digest.hex(),
+        "hash": stored.hash.hex(),
+    }
+    return dumped(
+        {name: value for name, value in shape.items() if value is not None or name == "data"}
+    )

@@ -1,0 +1,64 @@
+"""Who wants to know at once that a session has grown?
+
+Commits of this process wake the listeners of their session on the event loop; nobody is told what
+came, only to look. Listeners look by themselves too, for what other processes wrote.
+"""
+
+import asyncio
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Final
+
+Name = tuple[str, str]
+
+
+class Listener:
+    """One who waits for one session."""
+
+    def __init__(self) -> None:
+        self._loop: Final = asyncio.get_running_loop()
+        self._event: Final = asyncio.Event()
+
+    async def wait(self, seconds: float) -> float:
+        """Wait until something came, or `seconds` passed; return how long it was."""
+        began = monotonic()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), seconds)
+        self._event.clear()
+        return monotonic() - began
+
+    def wake(self) -> None:
+        """Have the listener look; from any thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._event.set)
+
+
+class Arrivals:
+    """The listeners of this process, by session."""
+
+    def __init__(self) -> None:
+        self._listeners: Final[dict[Name, set[Listener]]] = {}
+
+    @contextmanager
+    def listen(self, name: Name) -> Generator[Listener]:
+        """Give a listener for the session (project id, session id)."""
+        listener = Listener()
+        self._listeners.setdefault(name, set()).add(listener)
+        try:
+            yield listener
+        finally:
+            listeners = self._listeners[name]
+            listeners.discard(listener)
+            if not listeners:
+                del self._listeners[name]
+
+    def announce(self, names: Iterable[Name]) -> None:
+        """Wake who waits for these sessions; from any thread, after the commit."""
+        for name in names:
+            for listener in tuple(self._listeners.get(name, ())):
+                listener.wake()
+
+    def announce_all(self) -> None:
+        """Wake everybody."""
+        self.announce(tuple(self._listeners))

@@ -1,0 +1,190 @@
+"""Which sessions are there, and where does one stand?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from sqlalchemy import Connection, bindparam, func, literal, select, tuple_
+
+from domain.events import SessionOpened
+from domain.raw_json import RawJson
+from domain.refusals import NoSuchSession
+from domain.state import Head, Turn
+from infrastructure import tables as t
+from infrastructure.command_handler import Target
+from infrastructure.lookup import find_head
+from infrastructure.prepared import Prepared
+from infrastructure.serialization import decode, members_of
+from infrastructure.view_rows import head_of, turn_of
+
+StatusFilter: TypeAlias = Literal["open", "archived", "deleted", "all"]
+
+_BODY: Final = Prepared(
+    lambda _: (
+        select(t.events.c.type, t.events.c.schema, t.bodies.c.body)
+        .select_from(
+            t.events.outerjoin(
+                t.bodies,
+                (t.bodies.c.session_key == t.events.c.session_key)
+                & (t.bodies.c.version == t.events.c.version),
+            )
+        )
+        .where(
+            t.events.c.session_key == bindparam("session_key"),
+            t.events.c.version == bindparam("version"),
+        )
+    )
+)
+_TURN: Final = Prepared(
+    lambda _: select(t.turns).where(
+        t.turns.c.session_key == bindparam("session_key"),
+        t.turns.c.turn_id == bindparam("turn_id"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """A session as it stands; what it was opened and configured with is JSON as it came."""
+
+    session_id: str
+    head: Head
+    open_turn: Turn | None = None
+    config: RawJson | None = None
+    source: RawJson | None = None
+    agent_id: str | None = None
+
+
+def session(connection: Connection, target: Target, *, deleted: bool = False) -> SessionView:
+    """Return the session.
+
+    Raises:
+        NoSuchSession: it was never opened, or is deleted and `deleted` does not ask for those.
+    """
+    key, head, turn = session_head(connection, target, deleted=deleted)
+    opened = _fact_body(connection, key, 1)
+    source = config = agent_id = None
+    if opened is not None:
+        type_, schema, body = opened
+        members = members_of(type_, body)
+        source = _given(members.get("source"))
+        fact = decode(type_, schema, body)
+        if isinstance(fact, SessionOpened) and fact.parent is not None:
+            agent_id = fact.parent.agent_id
+    if head.config_version is not None:
+        configured = _fact_body(connection, key, head.config_version)
+        if configured is not None:
+            config = _given(members_of(configured[0], configured[2]).get("config"))
+    return SessionView(
+        session_id=target.session_id,
+        head=head,
+        open_turn=turn,
+        config=config,
+        source=source,
+        agent_id=agent_id,
+    )
+
+
+def session_head(
+    connection: Connection, target: Target, *, deleted: bool = False
+) -> tuple[int, Head, Turn | None]:
+    """Return the session's key in the tables, its head, and the turn that has not ended.
+
+    Raises:
+        NoSuchSession: as `session`.
+    """
+    key, state = find_head(connection, target.project_id, target.session_id)
+    gone = state.head.status == "absent" or (state.head.status == "deleted" and not deleted)
+    if key is None or gone:
+        raise NoSuchSession
+    turn = None
+    if state.head.turn_id is not None:
+        row = _TURN.run(connection, {"session_key": key, "turn_id": state.head.turn_id}).first()
+        turn = None if row is None else turn_of(row)
+    return key, state.head, turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionQuery:
+    """Which sessions, in which order, after which: newest activity first unless `ascending`.
+
+    Attributes:
+        after: (`updated_at`, session key) of the last one of the page before.
+        parent: Only children of this session; None for those without a parent; "*" for all.
+    """
+
+    project_id: str
+    status: StatusFilter = "open"
+    parent: str | None = "*"
+    title: str | None = None
+    updated_since: int | None = None
+    after: tuple[int, int] | None = None
+    ascending: bool = False
+    limit: int = 50
+
+
+def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int, SessionView]]:
+    """Return a page of sessions, each with its key in the tables."""
+    order = (t.heads.c.updated_at, t.heads.c.session_key)
+    statement = (
+        select(t.streams.c.session_id, t.heads)
+        .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        .where(t.heads.c.project_id == query.project_id)
+        .order_by(*(column if query.ascending else column.desc() for column in order))
+        .limit(query.limit)
+    )
+    if query.status != "all":
+        statement = statement.where(t.heads.c.status == query.status)
+    if query.parent is None:
+        statement = statement.where(t.heads.c.parent_session_id.is_(None))
+    elif query.parent != "*":
+        statement = statement.where(t.heads.c.parent_session_id == query.parent)
+    if query.title is not None:
+        statement = statement.where(
+            func.lower(t.heads.c.title).contains(query.title.lower(), autoescape=True)
+        )
+    if query.updated_since is not None:
+        statement = statement.where(t.heads.c.updated_at >= query.updated_since)
+    if query.after is not None:
+        place = tuple_(*order)
+        after = tuple_(*map(literal, query.after))
+        statement = statement.where(place > after if query.ascending else place < after)
+    rows = list(connection.execute(statement))
+    running = _running(connection, [row.session_key for row in rows if row.turn_id is not None])
+    return [
+        (
+            row.session_key,
+            SessionView(
+                session_id=row.session_id,
+                head=head_of(row),
+                open_turn=running.get(row.session_key),
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _running(connection: Connection, keys: Sequence[int]) -> dict[int, Turn]:
+    if not keys:
+        return {}
+    statement = (
+        select(t.turns)
+        .join(
+            t.heads,
+            (t.heads.c.session_key == t.turns.c.session_key)
+            & (t.heads.c.turn_id == t.turns.c.turn_id),
+        )
+        .where(t.turns.c.session_key.in_(keys))
+    )
+    return {row.session_key: turn_of(row) for row in connection.execute(statement)}
+
+
+def _fact_body(connection: Connection, key: int, version: int) -> tuple[str, int, bytes] | None:
+    row = _BODY.run(connection, {"session_key": key, "version": version}).first()
+    if row is None or row.body is None:
+        return None
+    return row.type, row.schema, bytes(row.body)
+
+
+def _given(value: object) -> RawJson | None:
+    return value if isinstance(value, RawJson) and value != b"null" else None
