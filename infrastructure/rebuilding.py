@@ -1,0 +1,219 @@
+"""Are the views what the log makes of them? If not, they are made again.
+
+Each session by itself: folded and compared as of one moment, and written, where it differs, in one
+transaction with whatever was appended meanwhile. A session whose log ends before its head is
+damaged: it is reported and left alone, since its head is what tells how much is missing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection, Table, select, text
+
+from domain.evolve import evolve
+from domain.state import Call, Changes, Gate, Head, Placed, State
+from infrastructure import tables as t
+from infrastructure.commit import ORDINAL_BITS, head_values, write_views
+from infrastructure.database import Database
+from infrastructure.mapper import recorded_of
+from infrastructure.runner import Attempt, Runner
+from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
+from infrastructure.view_rows import XID, Values, message_values, values
+
+Key: TypeAlias = tuple[object, ...]
+Progress: TypeAlias = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How one session's rows of a table differed from the log.
+
+    Attributes:
+        table: Its name, or `events` if the log ends before the session's head.
+        missing: Rows that were not there, or for `events` facts that are not.
+        extra: Rows that should not have been there.
+        changed: Rows with another value in some column.
+    """
+
+    project_id: str
+    session_id: str
+    table: str
+    missing: int = 0
+    extra: int = 0
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What was found: `equal` of `sessions` had no difference."""
+
+    sessions: int = 0
+    equal: int = 0
+    differences: tuple[Difference, ...] = field(default=())
+
+
+def rebuild(
+    database: Database,
+    runner: Runner,
+    project_id: str | None = None,
+    session_id: str | None = None,
+    *,
+    check_only: bool = False,
+    progress: Progress = lambda _: None,
+) -> Rebuilt:
+    """Fold sessions from the log; replace the views that differ, unless only asked to check.
+
+    `progress` hears how many sessions are done.
+    """
+    done = equal = 0
+    differences: list[Difference] = []
+    for stream in streams(database, project_id, session_id):
+        found = _rebuild(database, runner, stream, check_only=check_only)
+        done += 1
+        equal += not found
+        differences.extend(found)
+        progress(done)
+    return Rebuilt(sessions=done, equal=equal, differences=tuple(differences))
+
+
+def _rebuild(
+    database: Database, runner: Runner, stream: Stream, *, check_only: bool
+) -> list[Difference]:
+    folded = _Folded(stream)
+    with database.read() as connection:
+        folded.catch_up(connection)
+        found = folded.differences(connection)
+    if not found or check_only:
+        return found
+    return runner.run(lambda attempt: folded.replaced(attempt, found))
+
+
+class _Folded:
+    """A session as its log makes it, and how far that was read."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream: Final = stream
+        self._state = State()
+
+    def catch_up(self, connection: Connection) -> None:
+        """Fold what the log has got since."""
+        stream = replace(self._stream, last=last_version(connection, self._stream.key))
+        for stored in stored_facts(connection, stream, after=self._state.head.version):
+            self._state.apply(evolve(self._state, recorded_of(stored)))
+
+    def differences(self, connection: Connection) -> list[Difference]:
+        """Compare the stored views with the fold."""
+        missing = self._missing_facts(connection)
+        found = [self._difference(connection, table) for table in t.VIEWS]
+        if missing:
+            found.insert(0, self._differing(t.events, missing=missing))
+        return [each for each in found if each.missing or each.extra or each.changed]
+
+    def replaced(self, attempt: Attempt, before: list[Difference]) -> list[Difference]:
+        """Write the views anew, and return how they differ from the log once nobody else writes."""
+        connection = attempt.connection
+        if connection.dialect.name == "postgresql":
+            key = t.heads.c.session_key == self._stream.key
+            connection.execute(select(t.heads.c.session_key).where(key).with_for_update())
+        self.catch_up(connection)
+        found = self.differences(connection)
+        if found and found[0].table != t.events.name:
+            self._write(connection)
+        return found or before
+
+    def _missing_facts(self, connection: Connection) -> int:
+        """Return how many facts the stored head knows of after the last one of the log."""
+        head = select(t.heads.c.version).where(t.heads.c.session_key == self._stream.key)
+        stored = connection.execute(head).scalar_one_or_none() or 0
+        return max(0, int(stored) - self._state.head.version)
+
+    def _difference(self, connection: Connection, table: Table) -> Difference:
+        wanted = self._records(table)
+        keys = [column.name for column in table.primary_key if column.name != "session_key"]
+        extra = changed = 0
+        rows = connection.execute(select(table).where(table.c.session_key == self._stream.key))
+        for found in rows.mappings():
+            row = {name: value for name, value in found.items() if name != "last_xid"}
+            record = wanted.pop(tuple(row[name] for name in keys), None)
+            extra += record is None
+            changed += record is not None and self._row(record) != row
+        return self._differing(table, missing=len(wanted), extra=extra, changed=changed)
+
+    def _differing(
+        self, table: Table, missing: int = 0, extra: int = 0, changed: int = 0
+    ) -> Difference:
+        return Difference(
+            project_id=self._stream.project_id,
+            session_id=self._stream.session_id,
+            table=table.name,
+            missing=missing,
+            extra=extra,
+            changed=changed,
+        )
+
+    def _records(self, table: Table) -> dict[Key, object]:
+        """Return the records that make the table's rows, by their keys within the session."""
+        state = self._state
+        match table.name:
+            case t.turns.name:
+                return {(turn.turn_id,): turn for turn in state.turns.values()}
+            case t.calls.name:
+                calls = _flat(state)
+                return {(c.turn_id, c.tool_call_id, c.occurrence): c for c in calls}
+            case t.gates.name:
+                return {(gate.gate_id,): gate for gate in state.gates.values()}
+            case t.messages.name:
+                return {(message.index,): message for message in state.messages.values()}
+            case t.losses.name:
+                return {(loss.version,): loss for loss in state.losses.values()}
+            case _:
+                return {(): state.head} if state.head.version else {}
+
+    def _row(self, record: object) -> Values:
+        stream = self._stream
+        match record:
+            case Head():
+                return head_values(record, stream.key, stream.project_id)
+            case Placed():
+                return message_values(record) | {"session_key": stream.key}
+            case Gate():
+                names: Values = {"session_key": stream.key, "project_id": stream.project_id}
+                return values(record) | names
+            case _:
+                return values(record) | {"session_key": stream.key}
+
+    def _write(self, connection: Connection) -> None:
+        state = self._state
+        for table in t.VIEWS:
+            if table is not t.heads:
+                connection.execute(table.delete().where(table.c.session_key == self._stream.key))
+        whole = Changes(
+            head=state.head,
+            turns=tuple(state.turns.values()),
+            calls=tuple(_flat(state)),
+            gates=tuple(state.gates.values()),
+            messages=tuple(state.messages.values()),
+            losses=tuple(state.losses.values()),
+        )
+        self._write_head(connection)
+        write_views(connection, self._stream.key, self._stream.project_id, [whole])
+
+    def _write_head(self, connection: Connection) -> None:
+        """Update the head where it is; a new one has the newest writer that the log knows of."""
+        row = self._row(self._state.head)
+        mine = t.heads.c.session_key == self._stream.key
+        if connection.execute(t.heads.update().where(mine).values(row)).rowcount == 0:
+            writer = "0" if connection.dialect.name == "sqlite" else _NEWEST_WRITER
+            bound = text(writer).bindparams(**({} if writer == "0" else {"key": self._stream.key}))
+            connection.execute(t.heads.insert().values(row | {"last_xid": bound}))
+
+
+def _flat(state: State) -> Iterator[Call]:
+    return (call for calls in state.calls.values() for call in calls)
+
+
+_NEWEST_WRITER: Final = (
+    f"(SELECT greatest({XID}, (max(position) >> {ORDINAL_BITS}) - min(store.base)) "  # noqa: S608 - made of constants
+    "FROM events, store WHERE session_key = :key)"
+)
