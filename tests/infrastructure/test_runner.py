@@ -182,7 +182,7 @@ def test_on_postgresql_work_that_lost_a_race_runs_again(postgresql_store: Store)
         attempts.append(attempt.patient)
         known = store.handler.state(attempt, target("s1"))
         if not attempt.patient:
-            with store.database.write() as other:
+            with store.transaction() as other:
                 store.carry_out(other, "s1", note(b"1"))
         return store.handler.carry_out(
             attempt, target("s1"), [RenameSession(title="x")], caller=NOBODY, known=known
@@ -207,7 +207,7 @@ def test_on_postgresql_a_refusal_on_an_outdated_state_is_judged_again(
     def overtaken_once(attempt: Attempt) -> Appended:
         known = store.handler.state(attempt, target("s1"))
         if not attempt.patient:
-            with store.database.write() as other:
+            with store.transaction() as other:
                 store.carry_out(other, "s1", *turn("t1")[1:3], turn("t1")[3])
         return store.handler.carry_out(
             attempt, target("s1"), [ArchiveSession()], caller=NOBODY, known=known

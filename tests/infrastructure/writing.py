@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
-from sqlalchemy import Connection, make_url, select
+from sqlalchemy import make_url, select
 
 from domain.commands import BeginBatch, OpenSession, Proposal, Record
 from domain.recorded import ProducerStamp, Recorded
 from infrastructure import tables as t
-from infrastructure.appending import BatchRequest, append_batch
+from infrastructure.appending import BatchAnswer, BatchRequest, append_batch
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.commit import Commit
 from infrastructure.database import Database, open_database
@@ -64,6 +64,21 @@ def turn(name: str) -> list[Proposal]:
     ]
 
 
+def batch(
+    proposals: Sequence[Proposal],
+    producer_id: str = "p1",
+    sequence: int = 1,
+    expected_version: int | None = None,
+) -> BatchRequest:
+    """Return a producer's batch that opens its session if need be."""
+    return BatchRequest(
+        producer=ProducerStamp(producer_id=producer_id, epoch=1, sequence=sequence),
+        proposals=proposals,
+        expected_version=expected_version,
+        open=OpenSession(),
+    )
+
+
 def target(session_id: str, project_id: str = "default") -> Target:
     """Return a session of the project that tests use."""
     return Target(project_id=project_id, session_id=session_id)
@@ -98,23 +113,28 @@ class Store:
     ) -> Appended:
         """Append the producer's next batch, opening the session if need be."""
         sequence = self.sequences[session_id, producer_id] + 1
-        request = BatchRequest(
-            producer=ProducerStamp(producer_id=producer_id, epoch=1, sequence=sequence),
-            proposals=proposals,
-            expected_version=expected_version,
-            open=OpenSession(),
-        )
-        answer = self.runner.run(
-            lambda attempt: append_batch(self.handler, attempt, target(session_id), request, NOBODY)
-        )
+        request = batch(proposals, producer_id, sequence, expected_version)
+        answer = self.send(request, session_id)
         self.sequences[session_id, producer_id] = sequence
         return answer.appended
 
-    def carry_out(self, connection: Connection, session_id: str, *proposals: Proposal) -> Appended:
+    def send(self, request: BatchRequest, session_id: str = "s1") -> BatchAnswer:
+        """Append a batch in a transaction of its own."""
+        return self.runner.run(
+            lambda attempt: append_batch(self.handler, attempt, target(session_id), request, NOBODY)
+        )
+
+    @contextmanager
+    def transaction(self) -> Generator[Commit]:
+        """Give an open transaction that commits at the end."""
+        with self.database.write() as connection:
+            yield Commit(connection)
+
+    def carry_out(self, commit: Commit, session_id: str, *proposals: Proposal) -> Appended:
         """Append in a transaction that is already open, and leave it open."""
         begin = BeginBatch(open=OpenSession(), events=len(proposals))
         return self.handler.carry_out(
-            Attempt(Commit(connection), patient=False),
+            Attempt(commit, patient=False),
             target(session_id),
             [begin, *(Record(proposal=proposal) for proposal in proposals)],
             caller=NOBODY,
