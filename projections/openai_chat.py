@@ -1,0 +1,208 @@
+"""What does the model's view look like as OpenAI chat messages?
+
+Valid for a provider by construction: every call is followed at once by exactly one tool message,
+call ids are unique, nothing is empty. What the form cannot say, and what had to be made up, is in
+the list of losses. Arguments and outputs are the text that came.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from domain.messages import Part
+from projections.losses import FormLoss, LossCode
+from projections.openai_parts import (
+    arguments_text,
+    image_url,
+    made_up_result,
+    output_text,
+    text_of,
+    text_part,
+    text_runs,
+)
+from projections.transcript import Shape, TranscriptMessage
+from projections.wire_names import WireIds, person_name, plain_name
+
+_LOST: Final[Mapping[object, tuple[LossCode, str]]] = {
+    "attachment": ("attachment", "only a user's images that are stored inline can be sent"),
+    "data": ("data", "data has no place in this form"),
+    "gate_answer": ("gate", "an answer to a gate has no place in this form"),
+    "missing": ("missing", "what was said here is not stored any more"),
+    "reasoning": ("reasoning", "reasoning has no place in this form"),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class ChatExport:
+    """OpenAI chat messages, and what they do not say."""
+
+    messages: list[Shape] = field(default_factory=list[Shape])
+    losses: list[FormLoss] = field(default_factory=list[FormLoss])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Invocation:
+    """A call of the export, with the result that it found."""
+
+    part: Part
+    wire_id: str
+    result: Part | None = None
+
+
+def openai_chat(
+    transcript: Sequence[TranscriptMessage], earlier_calls: Iterable[str] = ()
+) -> ChatExport:
+    """Return the model's view as OpenAI chat messages.
+
+    `earlier_calls` are the ids of calls that compaction has archived: ids are numbered over the
+    whole session, so that a call keeps its id from one export to the next.
+    """
+    export = ChatExport()
+    for message, calls in zip(transcript, _paired(transcript, earlier_calls, export), strict=True):
+        match message.role:
+            case "assistant":
+                _add_assistant(export, message, calls)
+            case "user" | "system" | "developer":
+                _add_input(export, message)
+            case "tool":
+                _lose(export, message, (p for p in message.parts if p.get("type") != "tool_result"))
+    return export
+
+
+def _paired(
+    transcript: Sequence[TranscriptMessage], earlier_calls: Iterable[str], export: ChatExport
+) -> list[list[_Invocation]]:
+    """Return the calls of each message, each with its result: by turn, id and occurrence."""
+    ids = WireIds()
+    for call_id in earlier_calls:
+        ids.take(call_id)
+    waiting: dict[tuple[object, ...], list[_Invocation]] = {}
+    calls: list[list[_Invocation]] = []
+    for message in transcript:
+        made: list[_Invocation] = []
+        for part in message.parts:
+            key = (message.turn_id, text_of(part, "tool_call_id"), part.get("occurrence", 1))
+            if part.get("type") == "tool_call" and message.role == "assistant":
+                call = _Invocation(part=part, wire_id=ids.take(text_of(part, "tool_call_id")))
+                waiting.setdefault(key, []).append(call)
+                made.append(call)
+            elif part.get("type") == "tool_result":
+                if waiting.get(key):
+                    waiting[key].pop(0).result = part
+                else:
+                    detail = "no call before it in its turn has this id; it was left out"
+                    _note(export, "orphan-result", detail, part)
+        calls.append(made)
+    return calls
+
+
+def _add_assistant(
+    export: ChatExport, message: TranscriptMessage, calls: Sequence[_Invocation]
+) -> None:
+    said = {"text", "tool_call", "tool_result"}
+    _lose(export, message, (part for part in message.parts if part.get("type") not in said))
+    runs = text_runs(message.parts)
+    if not "".join(runs).strip():
+        runs = []
+    if not runs and not calls:
+        _leave_out(export, message)
+        return
+    shape: Shape = {"role": "assistant", "content": _content([text_part(run) for run in runs])}
+    if calls:
+        shape["tool_calls"] = [_tool_call(export, call) for call in calls]
+    export.messages.append(shape)
+    export.messages.extend(_tool_message(export, call) for call in calls)
+
+
+def _add_input(export: ChatExport, message: TranscriptMessage) -> None:
+    content: list[Shape] = []
+    lost: list[Part] = []
+    for part in message.parts:
+        url = image_url(part) if message.role == "user" else None
+        if url is not None:
+            content.append({"type": "image_url", "image_url": {"url": url}})
+        elif part.get("type") == "text":
+            content.append(text_part(text_of(part, "text")))
+        elif part.get("type") != "tool_result":
+            lost.append(part)
+    _lose(export, message, lost)
+    content = [part for part in content if part.get("text") != ""]
+    if all(part["type"] == "text" and not text_of(part, "text").strip() for part in content):
+        _leave_out(export, message)
+        return
+    shape: Shape = {"role": message.role, "content": _content(content)}
+    if message.author is not None:
+        shape["name"] = _name(export, message, message.author.subject_id)
+    export.messages.append(shape)
+
+
+def _content(parts: Sequence[Shape]) -> object:
+    """Return content in its shortest form: nothing, one text, or a list of parts."""
+    if not parts:
+        return None
+    only = parts[0].get("text") if len(parts) == 1 else None
+    return list(parts) if only is None else only
+
+
+def _name(export: ChatExport, message: TranscriptMessage, subject_id: str) -> str:
+    name = person_name(subject_id)
+    if name != subject_id:
+        detail = "the author's id has characters that a name may not have"
+        export.losses.append(
+            FormLoss(code="author-renamed", detail=detail, message_id=message.message_id)
+        )
+    return name
+
+
+def _tool_call(export: ChatExport, call: _Invocation) -> Shape:
+    part = call.part
+    given = text_of(part, "name")
+    name = plain_name(given)
+    arguments = arguments_text(part)
+    if call.wire_id != text_of(part, "tool_call_id"):
+        _note(export, "call-id-renamed", "an earlier call has this id; sent with a number", part)
+    if name != given:
+        _note(export, "tool-renamed", "the tool's name has characters that are not taken", part)
+    if arguments is None:
+        _note(export, "arguments-unknown", "no arguments were recorded; sent as {}", part)
+    if "gate" in part:
+        _note(export, "gate", "the gate that it waited for has no place in this form", part)
+    return {
+        "id": call.wire_id,
+        "type": "function",
+        "function": {"name": name, "arguments": "{}" if arguments is None else arguments},
+    }
+
+
+def _tool_message(export: ChatExport, call: _Invocation) -> Shape:
+    if call.result is None:
+        content, detail = made_up_result(call.part)
+        _note(export, "result-synthesised", detail, call.part)
+    else:
+        content = output_text(call.result)
+        if call.result.get("is_error") is True:
+            _note(export, "error-flag", "that the result is an error has no place", call.part)
+        if call.result.get("denied") is True:
+            _note(export, "denied", "that the call was denied has no place", call.part)
+    return {"role": "tool", "tool_call_id": call.wire_id, "content": content}
+
+
+def _lose(export: ChatExport, message: TranscriptMessage, parts: Iterable[Part]) -> None:
+    """Note each kind of part that is left out of a message, once."""
+    unknown: tuple[LossCode, str] = ("unknown-part", "parts of this type have no place")
+    for code, detail in dict.fromkeys(_LOST.get(p.get("type"), unknown) for p in parts):
+        export.losses.append(FormLoss(code=code, detail=detail, message_id=message.message_id))
+
+
+def _leave_out(export: ChatExport, message: TranscriptMessage) -> None:
+    """Note that nothing is left of a message, unless it only brought results."""
+    if not message.parts or any(part.get("type") != "tool_result" for part in message.parts):
+        detail = "nothing of the message is left to send"
+        export.losses.append(
+            FormLoss(code="empty-message", detail=detail, message_id=message.message_id)
+        )
+
+
+def _note(export: ChatExport, code: LossCode, detail: str, part: Part) -> None:
+    call_id = text_of(part, "tool_call_id")
+    export.losses.append(FormLoss(code=code, detail=detail, tool_call_id=call_id))

@@ -1,0 +1,186 @@
+"""What has been said, and what of it does the model still see?
+
+Each message is folded from the facts that it is made of, as the fingerprints are. A fact whose body
+is gone leaves a placeholder part, `{"type":"missing","reason"}`: nothing that is gone hides the
+rest. Any version can be looked at: later facts are left out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from domain import events as e
+from domain.evolve import merge, summary_parts
+from domain.messages import Author, Part, Role
+from domain.pieces import is_partial, pieces_of
+from domain.state import Piece, Placed
+from projections.calls import CallView, CallViews
+
+MessageState: TypeAlias = Literal["live", "archived"]
+Shape: TypeAlias = dict[str, object]
+Facts: TypeAlias = Mapping[int, e.Fact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptMessage:
+    """One message as it stood at a version.
+
+    Attributes:
+        turn_id: None for a summary, which belongs to no turn.
+        version: The first fact that it is made of.
+        summary: Whether it stands for the archived messages before it.
+    """
+
+    index: int
+    message_id: str
+    turn_id: str | None
+    version: int
+    role: Role
+    state: MessageState
+    parts: tuple[Part, ...]
+    author: Author | None = None
+    partial: bool = False
+    summary: bool = False
+
+    def shape(self) -> Shape:
+        """Return the message as the contract shows it; opaque JSON as it was sent."""
+        shape: Shape = {
+            "index": self.index,
+            "message_id": self.message_id,
+            "turn_id": self.turn_id,
+            "version": self.version,
+            "role": self.role,
+            "state": self.state,
+            "parts": self.parts,
+        }
+        if self.author is not None:
+            shape["author"] = _author_shape(self.author)
+        if self.partial:
+            shape["status"] = "partial"
+        if self.summary:
+            shape["summary"] = True
+        return shape
+
+
+def messages_of(
+    placed: Iterable[Placed], facts: Facts, calls: CallViews, *, archived: int, at: int
+) -> Iterator[TranscriptMessage]:
+    """Yield each placed message as it stood at version `at`.
+
+    Args:
+        placed: Messages that had begun by then.
+        facts: What they are made of, by version; one that is not there is shown as missing.
+        calls: The calls that they hold.
+        archived: Messages before this index were archived by then.
+        at: A version.
+    """
+    for message in placed:
+        pieces = pieces_at(message, facts, at)
+        yield TranscriptMessage(
+            index=message.index,
+            message_id=message.message_id,
+            turn_id=message.turn_id,
+            version=message.versions[0],
+            role=message.role,
+            state="archived" if message.index < archived else "live",
+            parts=tuple(_shown(piece, facts, calls) for piece in pieces),
+            author=_author(message, facts, at),
+            partial=is_partial(pieces),
+        )
+
+
+def summary_of(fact: e.Fact | None, version: int, archived: int) -> TranscriptMessage:
+    """Return what the model sees in the place of the archived messages."""
+    parts = summary_parts(fact) if isinstance(fact, e.HistoryCompacted) else (_missing(fact),)
+    return TranscriptMessage(
+        index=archived - 1,
+        message_id=summary_id(version),
+        turn_id=None,
+        version=version,
+        role="user",
+        state="live",
+        parts=parts,
+        summary=True,
+    )
+
+
+def summary_id(version: int) -> str:
+    """Return the message id of the summary that was recorded at `version`."""
+    return f"summary:{version}"
+
+
+def pieces_at(placed: Placed, facts: Facts, at: int) -> tuple[Piece, ...]:
+    """Return what a message was made of at version `at`."""
+    pieces: tuple[Piece, ...] = ()
+    for version in placed.versions:
+        if version <= at:
+            pieces = merge(pieces, _pieces(facts.get(version), version, placed.item))
+    return pieces
+
+
+def _pieces(fact: e.Fact | None, version: int, item: int) -> tuple[Piece, ...]:
+    if fact is None or isinstance(fact, e.Opaque):
+        return (Piece(version=version, source=None, open=False, part=_missing(fact)),)
+    return pieces_of(fact, version, item)
+
+
+def _missing(fact: e.Fact | None) -> Part:
+    reason = fact.reason if isinstance(fact, e.Opaque) else "missing-event"
+    return {"type": "missing", "reason": reason}
+
+
+def _shown(piece: Piece, facts: Facts, calls: CallViews) -> Part:
+    match facts.get(piece.version):
+        case (
+            e.ToolCallRequested(turn_id=turn_id, tool_call_id=call_id)
+            | e.GateOpened(turn_id=turn_id, tool_call_id=str() as call_id)
+        ):
+            return _shown_call(piece.part, calls.requested(piece.version, (turn_id, call_id)))
+        case e.ToolCallCompleted():
+            return _shown_result(piece.part, calls.by_result.get(piece.version))
+        case _:
+            return piece.part
+
+
+def _shown_call(part: Part, view: CallView | None) -> Part:
+    if view is None:
+        return part
+    shape: Shape = {**part, "status": view.status}
+    if view.call.occurrence > 1:
+        shape["occurrence"] = view.call.occurrence
+    if view.gate is not None:
+        shape["gate"] = {"gate_id": view.gate.gate_id, "status": view.gate_status}
+    return shape
+
+
+def _shown_result(part: Part, view: CallView | None) -> Part:
+    if view is None:
+        return part
+    shape: Shape = {**part}
+    if view.call.name is not None:
+        shape["name"] = view.call.name
+    if view.call.occurrence > 1:
+        shape["occurrence"] = view.call.occurrence
+    return shape
+
+
+def _author(placed: Placed, facts: Facts, at: int) -> Author | None:
+    said = (_said(facts.get(version), placed.item) for version in placed.versions if version <= at)
+    return next((author for author in said if author is not None), None)
+
+
+def _said(fact: e.Fact | None, item: int) -> Author | None:
+    match fact:
+        case e.TurnStarted(messages=messages) if item < len(messages):
+            return messages[item].author
+        case e.MessageRecorded(message=message):
+            return message.author
+        case _:
+            return None
+
+
+def _author_shape(author: Author) -> Shape:
+    shape: Shape = {"subject_id": author.subject_id}
+    if author.display is not None:
+        shape["display"] = author.display
+    return shape

@@ -1,0 +1,84 @@
+"""Which messages stand on this page of a transcript?
+
+Messages and the summary have slots: archived messages first, then the summary, then what is live.
+A page is a run of slots, so a page costs what it shows, wherever it lies.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What there is to page through, at one version.
+
+    Attributes:
+        messages: How many had begun.
+        archived: How many of them a summary stands for.
+        summary: Whether there is a summary.
+        with_archived: Whether the archived ones are shown too.
+    """
+
+    messages: int
+    archived: int
+    summary: bool
+    with_archived: bool
+
+    @property
+    def first(self) -> int:
+        """Return the first slot that is shown."""
+        return 0 if self.with_archived else self.archived
+
+    @property
+    def end(self) -> int:
+        """Return the slot after the last one."""
+        return self.messages + self.summary
+
+    def slot(self, index: int) -> int:
+        """Return the slot of the message with this index."""
+        return index + (self.summary and index >= self.archived)
+
+    def after(self, slot: int, limit: int) -> "Window":
+        """Return the page that begins at `slot`."""
+        low = min(max(slot, self.first), self.end)
+        return Window(extent=self, low=low, high=min(low + limit, self.end))
+
+    def before(self, slot: int, limit: int) -> "Window":
+        """Return the page that ends before `slot`."""
+        high = max(min(slot, self.end), self.first)
+        return Window(extent=self, low=max(high - limit, self.first), high=high)
+
+    def around(self, slot: int, limit: int) -> "Window":
+        """Return a full page with `slot` in its middle, or as near to it as there are messages."""
+        return self.after(min(slot - limit // 2, self.end - limit), limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The slots from `low` to before `high`."""
+
+    extent: Extent
+    low: int
+    high: int
+
+    @property
+    def summary(self) -> bool:
+        """Tell whether the summary is on the page."""
+        return self.extent.summary and self.low <= self.extent.archived < self.high
+
+    @property
+    def indexes(self) -> range:
+        """Return the indexes of the messages on the page."""
+        return range(self._index(self.low), self._index(self.high))
+
+    @property
+    def starts(self) -> bool:
+        """Tell whether nothing comes before it."""
+        return self.low <= self.extent.first
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether nothing comes after it."""
+        return self.high >= self.extent.end
+
+    def _index(self, slot: int) -> int:
+        return slot - (self.extent.summary and slot > self.extent.archived)
