@@ -1,15 +1,32 @@
-"""How is this process set up? Read once from the environment, checked, and handed around."""
+"""How is this process set up? Read once, checked, and handed around.
+
+Each setting is `TURNLOG_...` in the environment, or the same name in lower case and without the
+prefix in the settings file, which is TOML: `TURNLOG_CONFIG`, else `~/.config/turnlog/settings.toml`
+if that exists. The environment wins.
+"""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-TRUE = frozenset({"1", "true", "yes", "on"})
-FALSE = frozenset({"0", "false", "no", "off"})
+PREFIX: Final = "TURNLOG_"
+FILE_NAME: Final = "TURNLOG_CONFIG"
+TRUE: Final = frozenset({"1", "true", "yes", "on"})
+FALSE: Final = frozenset({"0", "false", "no", "off"})
+DRIVERS: Final = frozenset({"sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg"})
+BY_DEFAULT: Final = "default"
+MEANINGS: Final[Mapping[str, str]] = {
+    "database_url": "where the log is kept: a SQLAlchemy URL of SQLite or PostgreSQL",
+    "allow_unverified_turns": "whether a turn without a record count leaves its session ready",
+    "postgres_pool_size": "how many PostgreSQL connections this process opens at most",
+    "allow_unsafe_durability": "whether a database that does not flush commits is served",
+}
 
 
 class BadSetting(ValueError):
@@ -25,66 +42,161 @@ class Settings:
         allow_unverified_turns: Whether a turn without a record count leaves a session ready.
         pool_size: PostgreSQL connections of this process.
         allow_unsafe_durability: Whether a database that does not flush commits is served.
+        sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
 
     database_url: URL
     allow_unverified_turns: bool
     pool_size: int = 8
     allow_unsafe_durability: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def embedded(self) -> bool:
         """Tell whether the database is a file of this machine."""
         return self.database_url.get_backend_name() == "sqlite"
 
+    def shown(self) -> Mapping[str, str]:
+        """Return each setting's value for people: no password."""
+        return {
+            "database_url": self.database_url.difference_update_query(
+                ["password", "sslpassword"]
+            ).render_as_string(hide_password=True),
+            "allow_unverified_turns": str(self.allow_unverified_turns).lower(),
+            "postgres_pool_size": str(self.pool_size),
+            "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
+        }
+
 
 def default_database() -> Path:
     """Return where the embedded database is kept."""
-    return Path.home() / ".local" / "share" / "turnlog" / "turnlog.db"
+    return _home() / ".local" / "share" / "turnlog" / "turnlog.db"
+
+
+def default_file() -> Path:
+    """Return where the settings file is, if there is one."""
+    return _home() / ".config" / "turnlog" / "settings.toml"
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings that the environment gives.
+    """Return the settings that the environment and the settings file give.
+
+    With an `environment` of the caller's own, only a file that it names is read.
 
     Raises:
-        BadSetting: naming the variable.
+        BadSetting: naming the variable, or the file and the name in it.
     """
-    given = os.environ if environment is None else environment
-    url = _url(given.get("TURNLOG_DATABASE_URL") or f"sqlite:///{default_database()}")
+    given = _Given(os.environ if environment is None else environment, look=environment is None)
+    url = _url(given)
     embedded = url.get_backend_name() == "sqlite"
     return Settings(
         database_url=url,
-        allow_unverified_turns=_flag(given, "TURNLOG_ALLOW_UNVERIFIED_TURNS", default=embedded),
-        pool_size=_count(given, "TURNLOG_POSTGRES_POOL_SIZE", default=8, least=1, most=100),
-        allow_unsafe_durability=_flag(given, "TURNLOG_ALLOW_UNSAFE_DURABILITY", default=False),
+        allow_unverified_turns=_flag(given, "allow_unverified_turns", default=embedded),
+        pool_size=_count(given, "postgres_pool_size", default=8, least=1, most=100),
+        allow_unsafe_durability=_flag(given, "allow_unsafe_durability", default=False),
+        sources={name: given.source(name) for name in MEANINGS},
     )
 
 
-def _url(text: str) -> URL:
+def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the variables that look like settings and are none: likely a slip."""
+    known = {FILE_NAME, *(PREFIX + name.upper() for name in MEANINGS)}
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+
+
+class _Given:
+    """What was given for each setting, and by what."""
+
+    def __init__(self, environment: Mapping[str, str], *, look: bool) -> None:
+        self._environment = environment
+        self._file: Path | None = None
+        self._values: Mapping[str, str] = {}
+        if environment.get(FILE_NAME):
+            self._file = Path(environment[FILE_NAME]).expanduser()
+            self._values = _read(self._file)
+        elif look and default_file().is_file():
+            self._file = default_file()
+            self._values = _read(self._file)
+
+    def text(self, name: str) -> str:
+        """Return what was given; empty if nothing was."""
+        return self._environment.get(_variable(name), "").strip() or self._values.get(name, "")
+
+    def source(self, name: str) -> str:
+        """Return what gave it, for people."""
+        if self._environment.get(_variable(name), "").strip():
+            return _variable(name)
+        return f"{self._file}" if name in self._values else BY_DEFAULT
+
+    def called(self, name: str) -> str:
+        """Return what a complaint calls the setting."""
+        source = self.source(name)
+        return source if source in {_variable(name), BY_DEFAULT} else f"{name} in {source}"
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _read(path: Path) -> Mapping[str, str]:
     try:
-        url = make_url(text)
-    except ArgumentError as error:
-        raise BadSetting("TURNLOG_DATABASE_URL is no database URL") from error
-    if url.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise BadSetting("TURNLOG_DATABASE_URL names neither sqlite nor postgresql")
-    if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
-        raise BadSetting("TURNLOG_DATABASE_URL names no file; the log lives in one")
+        found = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise BadSetting(f"the settings file {path} cannot be read") from error
+    except ValueError as error:  # no UTF-8, no TOML; what it holds may be a password
+        raise BadSetting(f"the settings file {path} is no TOML") from error
+    return {name: _text(name, value, path) for name, value in found.items()}
+
+
+def _text(name: str, value: object, path: Path) -> str:
+    if name not in MEANINGS:
+        raise BadSetting(f"the settings file {path} has a name that is no setting: {name[:64]!r}")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int):
+        return str(value).strip()
+    raise BadSetting(f"{name} in {path} is neither text, number nor true or false")
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise BadSetting("HOME is not set, so TURNLOG_DATABASE_URL must be") from error
+
+
+def _url(given: _Given) -> URL:
+    name = "database_url"
+    called = given.called(name)
+    try:
+        text = given.text(name)
+        url = make_url(text) if text else URL.create("sqlite", database=str(default_database()))
+    except (ArgumentError, ValueError) as error:
+        raise BadSetting(f"{called} is no database URL") from error
+    if url.drivername not in DRIVERS:
+        raise BadSetting(f"{called} names neither sqlite nor postgresql with psycopg")
+    if url.get_backend_name() == "sqlite":
+        if url.database in {None, "", ":memory:"}:
+            raise BadSetting(f"{called} names no file; the log lives in one")
+        if str(url.database).startswith("file:"):
+            raise BadSetting(f"{called} names a file as a URI; give its path")
     return url
 
 
-def _flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
-    text = given.get(name, "").strip().lower()
+def _flag(given: _Given, name: str, *, default: bool) -> bool:
+    text = given.text(name).lower()
     if not text:
         return default
     if text in TRUE | FALSE:
         return text in TRUE
-    raise BadSetting(f"{name} is none of true, false")
+    raise BadSetting(f"{given.called(name)} is none of true, false")
 
 
-def _count(given: Mapping[str, str], name: str, *, default: int, least: int, most: int) -> int:
-    text = given.get(name, "").strip()
+def _count(given: _Given, name: str, *, default: int, least: int, most: int) -> int:
+    text = given.text(name)
     if not text:
         return default
-    if text.isascii() and text.isdigit() and least <= int(text[:9]) <= most:
+    short = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    if short and least <= int(text) <= most:
         return int(text)
-    raise BadSetting(f"{name} is no whole number between {least} and {most}")
+    raise BadSetting(f"{given.called(name)} is no whole number between {least} and {most}")
