@@ -186,7 +186,7 @@ turns = Table(
     Column("open_gates", Integer, nullable=False),
     Column("calls", Integer, nullable=False),
     Column("records", Integer, nullable=False),
-    Column("declared_records", Integer),
+    Column("declared_records", BigInteger),
     Column("started_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
     Column("producer_id", String),
@@ -286,7 +286,7 @@ losses = Table(
     metadata,
     Column("session_key", KEY, primary_key=True),
     Column("version", Integer, primary_key=True),
-    Column("count", Integer),
+    Column("count", BigInteger),
     Column("turn_id", String),
     Column("healed_version", Integer),
 )
