@@ -266,7 +266,7 @@ def _event_id(value: JsonValue) -> str:
 
 
 def _whole(value: JsonValue, most: int) -> int:
-    if not isinstance(value, int) or not 0 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError(most)
     return value
 
