@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import Connection, Row, Select, case, literal, or_, select, text, tuple_
 
 from domain.events import Fact
+from domain.identifiers import is_name
 from domain.refusals import AmbiguousGate, NoSuchGate
 from domain.state import Gate
 from infrastructure import tables as t
@@ -96,7 +97,7 @@ def gate(connection: Connection, project_id: str, gate_id: str) -> GateView:
         NoSuchGate: no gate has this id.
     """
     statement = _gates(project_id).where(t.gates.c.gate_id == gate_id)
-    row = connection.execute(statement).first()
+    row = connection.execute(statement).first() if is_name(gate_id) else None
     if row is None:
         raise NoSuchGate(EXPECTED_IN_PROJECT)
     return _view(row)
@@ -123,7 +124,7 @@ def named_gate(connection: Connection, project_id: str, session_key: int, name: 
         .order_by(exact.desc(), is_open.desc(), c.opened_version.desc())
         .limit(2)
     )
-    found = [_view(row) for row in connection.execute(statement)]
+    found = [_view(row) for row in connection.execute(statement)] if is_name(name) else []
     if not found:
         raise NoSuchGate(EXPECTED_IN_SESSION)
     first, *others = found

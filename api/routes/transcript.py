@@ -1,0 +1,130 @@
+"""The transcript: what was said, by the page, around a message, as of any version or time.
+
+Or as a whole, in the form that a provider takes.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from sqlalchemy import Connection
+
+from api.dependencies import KnownTags, Log, Session
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.problems import Flaw, ProblemError
+from api.shapes import Shape
+from api.views import When, invalid, now_shape, view, whole_numbers
+from domain.identifiers import is_name
+from infrastructure.reading.moment import Moment, find_message
+from infrastructure.reading.transcript import extent, live_view, page
+from projections.openai_chat import openai_chat
+from projections.transcript import summary_id
+from projections.window import Extent, Window
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["transcript"])
+
+LATER = 1
+EARLIER = -1
+
+
+@router.get("/transcript")
+async def read_transcript(
+    target: Session,
+    log: Log,
+    known: KnownTags,
+    at: When,
+    limit: Limit = DEFAULT_LIMIT,
+    page_cursor: Annotated[Cursor, Query(alias="cursor")] = None,
+    order: Order = "asc",
+    include: Annotated[
+        list[str] | None,
+        Query(description="`archived`, `rewound`, with commas between: those messages too."),
+    ] = None,
+    around: Annotated[
+        str | None, Query(description="A message id: the page with this message in its middle.")
+    ] = None,
+    form: Annotated[
+        Literal["turnlog", "openai"],
+        Query(alias="format", description="`openai` comes whole: it cannot be cut into pages."),
+    ] = "turnlog",
+) -> Response:
+    """Read what was said. A part whose body is gone is `{"type":"missing","reason"}`."""
+    with_archived = _with_archived(include)
+    if form == "openai":
+        if page_cursor is not None or around is not None or with_archived:
+            raise invalid("a provider's form comes whole, and is what the model sees", "format")
+        return await view(log, target, known, lambda c, m: _openai(c, m) | now_shape(log, m), at)
+    parameters = {
+        "route": "transcript",
+        "project": target.project_id,
+        "session": target.session_id,
+        "order": order,
+        "at": at,
+        "archived": with_archived,
+    }
+    pinned = slot = None
+    direction = LATER
+    if page_cursor is not None:
+        if around is not None:
+            raise ProblemError("invalid-cursor", "a cursor and `around` name two places")
+        pinned, slot, direction = whole_numbers(place_of(page_cursor, parameters, 3))
+
+    def look(connection: Connection, moment: Moment) -> Shape:
+        shown = extent(moment, with_archived=with_archived)
+        if slot is not None:
+            window = (shown.after if direction == LATER else shown.before)(slot, limit)
+        elif around is not None:
+            window = shown.around(_slot(connection, moment, shown, around), limit)
+        elif order == "asc":
+            window = shown.after(shown.first, limit)
+        else:
+            window = shown.before(shown.end, limit)
+        messages = [message.shape() for message in page(connection, moment, window)]
+        return {
+            "items": messages if order == "asc" else messages[::-1],
+            **_cursors(moment, window, order, parameters),
+            **now_shape(log, moment),
+        }
+
+    return await view(log, target, known, look, at, pinned)
+
+
+def _with_archived(include: list[str] | None) -> bool:
+    wanted = {name for names in include or () for name in names.split(",") if name}
+    if not wanted <= {"archived", "rewound"}:
+        raise invalid("`include` takes `archived` and `rewound`", "include")
+    return "archived" in wanted
+
+
+def _slot(connection: Connection, moment: Moment, shown: Extent, message_id: str) -> int:
+    if shown.summary and message_id == summary_id(moment.summary_version or 0):
+        return shown.archived
+    index = (
+        find_message(connection, moment.key, message_id, moment.through)
+        if is_name(message_id)
+        else None
+    )
+    if index is None or shown.slot(index) < shown.first:
+        detail = (
+            "the session had no message of this id"
+            if index is None
+            else "the message is archived; ask with include=archived"
+        )
+        raise ProblemError("no-such-message", detail, flaws=[Flaw(detail, ("query", "around"))])
+    return shown.slot(index)
+
+
+def _cursors(
+    moment: Moment, window: Window, order: Order, parameters: Mapping[str, object]
+) -> Shape:
+    """Return cursors that hold on to the version of this page, however the session grows."""
+    later = None if window.ends else cursor([moment.through, window.high, LATER], parameters)
+    earlier = None if window.starts else cursor([moment.through, window.low, EARLIER], parameters)
+    following, previous = (later, earlier) if order == "asc" else (earlier, later)
+    return {"next_cursor": following, "previous_cursor": previous}
+
+
+def _openai(connection: Connection, moment: Moment) -> Shape:
+    live = live_view(connection, moment)
+    export = openai_chat(live.messages, live.earlier_calls)
+    return {"messages": export.messages, "losses": [loss.shape() for loss in export.losses]}

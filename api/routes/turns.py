@@ -1,0 +1,70 @@
+"""Turns: how each one went, newest first, or one by its id."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from sqlalchemy import Connection
+
+from api.dependencies import KnownTags, Log, Session
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.shapes import Shape
+from api.views import now_shape, view, whole_numbers
+from domain.identifiers import is_id
+from domain.refusals import NoSuchTurn
+from infrastructure.reading.moment import Moment
+from infrastructure.reading.turns import TurnFilter, TurnQuery, turn, turns
+from projections.turns import turn_shape
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}/turns", tags=["turns"])
+
+
+@router.get("")
+async def list_turns(
+    target: Session,
+    log: Log,
+    known: KnownTags,
+    limit: Limit = DEFAULT_LIMIT,
+    page_cursor: Annotated[Cursor, Query(alias="cursor")] = None,
+    order: Order = "desc",
+    status: Annotated[TurnFilter | None, Query(description="Only turns that stand so.")] = None,
+) -> Response:
+    """List turns, newest first. One that waits for gates and for nothing else is `paused`."""
+    parameters = {
+        "route": "turns",
+        "project": target.project_id,
+        "session": target.session_id,
+        "order": order,
+        "status": status,
+    }
+    after = None if page_cursor is None else whole_numbers(place_of(page_cursor, parameters, 1))[0]
+    query = TurnQuery(status=status, after=after, ascending=order == "asc", limit=limit + 1)
+
+    def look(connection: Connection, moment: Moment) -> Shape:
+        found = turns(connection, moment.key, query)
+        shown = found[:limit]
+        more = len(found) > limit
+        return {
+            "items": [turn_shape(view.turn, view.end) for view in shown],
+            "next_cursor": cursor([shown[-1].turn.number], parameters) if more else None,
+            **now_shape(log, moment),
+        }
+
+    return await view(log, target, known, look)
+
+
+@router.get("/{turn_id}")
+async def read_turn(
+    target: Session,
+    log: Log,
+    known: KnownTags,
+    turn_id: Annotated[str, Path(description="The turn's id, compared bytewise.")],
+) -> Response:
+    """Read one turn."""
+
+    def look(connection: Connection, moment: Moment) -> Shape:
+        if not is_id(turn_id):
+            raise NoSuchTurn(turn_id)
+        found = turn(connection, moment.key, turn_id)
+        return turn_shape(found.turn, found.end) | now_shape(log, moment)
+
+    return await view(log, target, known, look)
