@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Header, Path, Request
 
+from api.errors import retry
 from api.problems import Flaw, ProblemError
 from domain.identifiers import is_id
 from infrastructure.command_handler import Caller, Target
@@ -22,8 +23,8 @@ def the_log(request: Request) -> Turnlog:
         ProblemError: the server is stopping.
     """
     log: Turnlog | None = request.app.state.turnlog
-    if log is None:
-        raise ProblemError("shutting-down", "the server is not serving")
+    if log is None or log.stopping.is_set():
+        raise retry("shutting-down", "the server is stopping")
     return log
 
 
@@ -88,6 +89,11 @@ def known_tags(
 ) -> frozenset[str]:
     """Return the tags that the caller holds an answer for."""
     return frozenset(tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(","))
+
+
+def is_known(tag: str, known: frozenset[str]) -> bool:
+    """Tell whether the caller holds the answer of this tag; `*` is any."""
+    return tag in known or "*" in known
 
 
 Log = Annotated[Turnlog, Depends(the_log)]

@@ -1,12 +1,14 @@
 """Which problem answers which refusal? The only place where the two meet."""
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
 
 from api.problems import MEDIA_TYPE, Flaw, ProblemError
@@ -57,7 +59,10 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
     r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
 }
+UNREACHABLE: Final = (OperationalError, InterfaceError, NoConnection)
+"""The database did not answer; any other error of it is a defect of ours."""
 RETRY_AFTER_S: Final = 1
+_LOGGER: Final = logging.getLogger("turnlog")
 
 
 def problem_of(refusal: Refusal) -> ProblemError:
@@ -81,16 +86,23 @@ def retry(code: str, detail: str) -> ProblemError:
     )
 
 
+def unreachable(error: Exception) -> ProblemError:
+    """Return the problem that tells that the database did not answer; its kind is logged."""
+    cause = getattr(error, "orig", None)
+    _LOGGER.warning("the database did not answer: %s", type(cause or error).__qualname__)
+    return retry("database-unavailable", "the database did not answer; try again")
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Answer every known error as problem details."""
     app.add_exception_handler(ProblemError, _answer)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(KeyReused, _key_reused)
     app.add_exception_handler(Contended, _contended)
-    app.add_exception_handler(DBAPIError, _database)
+    for kind in UNREACHABLE:
+        app.add_exception_handler(kind, _database)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _mistake)
 
 
 def response(problem: ProblemError) -> Response:
@@ -122,8 +134,8 @@ def _contended(_: Request, __: Exception) -> Response:
     return response(retry("contended", "other writers of this session came first; try again"))
 
 
-def _database(_: Request, __: Exception) -> Response:
-    return response(retry("database-unavailable", "the database did not answer; try again"))
+def _database(_: Request, error: Exception) -> Response:
+    return response(unreachable(error))
 
 
 def _invalid(_: Request, error: Exception) -> Response:
@@ -140,7 +152,3 @@ def _http(_: Request, error: Exception) -> Response:
         detail = "this resource does not have the method"
         return response(ProblemError("method-not-allowed", detail, headers=headers))
     return response(ProblemError("not-found", "nothing is here"))
-
-
-def _mistake(_: Request, __: Exception) -> Response:
-    return response(ProblemError("internal-error", "the request met a defect of turnlog"))

@@ -76,6 +76,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "give-up",
         "`If-Match`, `If-None-Match`, `Last-Event-ID` or `Idempotency-Key` cannot be read.",
     ),
+    "malformed-request": ProblemType(
+        400,
+        "The request is no HTTP that can be read",
+        "give-up",
+        "The server could not read the request: its first line, its headers or its framing, or its "
+        "headers have more than 64 KiB.",
+    ),
     "cursor-ahead-of-log": ProblemType(
         409,
         "The position lies beyond the log",

@@ -1,0 +1,66 @@
+"""How is the application served over HTTP, and how does it stop?
+
+Uvicorn waits for open streams before it tells an application to stop, and streams wait to be told:
+so the log is told first. What the server refuses by itself is a problem document too.
+"""
+
+from socket import socket
+from typing import Final
+
+import h11
+from uvicorn import Config
+from uvicorn import Server as Uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from api.app import create_app
+from api.problems import MEDIA_TYPE, ProblemError
+from infrastructure.composition import Turnlog
+
+HEADERS_LIMIT: Final = 64 * 1024
+GRACE_S: Final = 10
+
+
+class Server(Uvicorn):
+    """Serves one log until it is told to stop; then streams end, and what runs is finished."""
+
+    def __init__(self, log: Turnlog, *, host: str, port: int) -> None:
+        self._log: Final = log
+        config = Config(
+            create_app(log),
+            host=host,
+            port=port,
+            http=Protocol,
+            ws="none",
+            log_config=None,
+            access_log=False,  # a query can hold words of a title
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+            h11_max_incomplete_event_size=HEADERS_LIMIT,
+        )
+        super().__init__(config)
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Have streams end, then wait for what runs."""
+        self._log.stop()
+        await super().shutdown(sockets=sockets)
+
+
+class Protocol(H11Protocol):
+    """Uvicorn's HTTP/1.1, which tells what is no HTTP as a problem."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that could not be read, and hang up."""
+        _ = msg
+        problem = ProblemError("malformed-request", "the request is no HTTP that can be read")
+        events: list[h11.Event] = [
+            h11.Response(
+                status_code=problem.type.status,
+                headers=[("content-type", MEDIA_TYPE), ("connection", "close")],
+                reason="Bad Request",
+            ),
+            h11.Data(data=problem.body()),
+            h11.EndOfMessage(),
+        ]
+        for event in events:
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()

@@ -1,0 +1,88 @@
+"""A real server on a loopback port of the system's choice, as tests start and stop it."""
+
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Thread
+from time import monotonic
+
+import httpx
+
+from api.serving import Server
+from infrastructure.composition import Turnlog, open_turnlog
+from infrastructure.settings import load
+from tests.databases import DatabaseKind
+
+PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that runs in a thread of this process, and its log."""
+
+    url: str
+    kind: DatabaseKind
+    database_url: str
+    log: Turnlog
+    server: Server
+    thread: Thread
+
+    def client(self, project_id: str) -> httpx.Client:
+        """Return a client of one project; to be closed."""
+        return self.browser(f"/v1/projects/{project_id}")
+
+    def browser(self, base: str = "") -> httpx.Client:
+        """Return a client of everything below `base`; to be closed."""
+        # Without trust stores to read, a client is made in no time.
+        return httpx.Client(base_url=f"{self.url}{base}", timeout=PATIENCE_S, verify=False)  # noqa: S501
+
+    def ask_to_stop(self) -> None:
+        """Do what the server does at the first SIGTERM."""
+        self.server.should_exit = True
+
+    def stop(self) -> None:
+        """Stop, and wait until everything is let go of."""
+        self.ask_to_stop()
+        self.thread.join(PATIENCE_S)
+        assert not self.thread.is_alive(), "the server did not stop"
+        self.log.close()
+
+
+def open_log(database_url: str) -> Turnlog:
+    """Open a test database for serving."""
+    return open_turnlog(
+        load(
+            {
+                "TURNLOG_DATABASE_URL": database_url,
+                "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true",
+                "TURNLOG_ALLOW_UNVERIFIED_TURNS": "true",
+            }
+        )
+    )
+
+
+@contextmanager
+def served(kind: DatabaseKind, database_url: str) -> Generator[Served]:
+    """Serve a database until the end of the block."""
+    log = open_log(database_url)
+    # With its protocol named, so that asyncio turns off delays that only real networks need.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    server = Server(log, host="127.0.0.1", port=port)
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
+    thread.start()
+    running = Served(f"http://127.0.0.1:{port}", kind, database_url, log, server, thread)
+    try:
+        _wait_until_it_answers(running)
+        yield running
+    finally:
+        running.stop()
+
+
+def _wait_until_it_answers(running: Served) -> None:
+    deadline = monotonic() + PATIENCE_S
+    with running.browser() as browser:
+        while browser.get("/healthz").status_code != 200:
+            assert monotonic() < deadline, "the server does not answer"
