@@ -8,7 +8,9 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from api.errors import add_error_handlers
-from api.routes import events, operations, producers, sessions
+from api.head import Heads
+from api.mistakes import Mistakes
+from api.routes import events, export, operations, producers, sessions, verify
 from infrastructure.composition import Turnlog
 
 DESCRIPTION = """
@@ -19,7 +21,7 @@ says through which version it speaks. Errors are RFC 9457 problem documents with
 
 
 def create_app(log: Turnlog) -> FastAPI:
-    """Build the application around an open log, which it closes when it stops."""
+    """Build the application around an open log, which is told when it stops; its opener closes it."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -35,10 +37,13 @@ def create_app(log: Turnlog) -> FastAPI:
         lifespan=lifespan,
         docs_url="/docs",
         redoc_url=None,
+        redirect_slashes=False,  # each resource has one address
     )
     app.state.turnlog = log
     add_error_handlers(app)
-    for routes in (sessions, events, producers, operations):
+    app.add_middleware(Heads)
+    app.add_middleware(Mistakes)
+    for routes in (sessions, events, verify, export, producers, operations):
         app.include_router(routes.router)
     for name in ("transcript", "turns", "fingerprint", "readiness", "approvals", "audit"):
         try:

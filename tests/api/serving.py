@@ -69,6 +69,7 @@ def served(kind: DatabaseKind, database_url: str) -> Generator[Served]:
     # With its protocol named, so that asyncio turns off delays that only real networks need.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     port = listener.getsockname()[1]
     server = Server(log, host="127.0.0.1", port=port)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
