@@ -1,0 +1,122 @@
+"""A look-up by keys finds what a fold of the whole session, restricted to those keys, has.
+
+Over histories made through the command handler: what the views hold is what the facts say, and a
+command is decided on the same state at any length of the session.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from domain import commands as c
+from domain.decided import fact
+from domain.evolve import fold
+from domain.keys import Keys, keys_of, restrict
+from domain.refusals import Refusal
+from domain.state import State
+from infrastructure.command_handler import Target
+from infrastructure.lookup import find_head, look_up
+from infrastructure.serialization import encode
+from tests.domain.test_laws import HISTORIES, Step, in_its_turn
+from tests.infrastructure.writing import NOBODY, SECOND, Store, note, target, turn
+
+PROJECTS = count(1)
+COUNT = settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    # The database is fresh for the test; each history gets a project of its own in it.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+EVERYTHING = Keys(
+    turns=frozenset({"t1", "t2", "t3"}),
+    calls=frozenset((turn_id, call) for turn_id in ("t1", "t2", "t3") for call in ("c1", "c2")),
+    gate_ids=frozenset(f"g{number}" for number in range(1, 9)),
+    permission_ids=frozenset({"p1", "p2"}),
+    gate_call_ids=frozenset({"c1", "c2"}),
+    message_ids=frozenset(f"m{number}" for number in range(1, 7)),
+    losses=frozenset(range(13)),
+    producers=frozenset({"runner"}),
+    tail=True,
+)
+
+
+def found(store: Store, where: Target, wanted: Keys) -> State:
+    with store.database.read() as connection:
+        key, state = find_head(connection, where.project_id, where.session_id)
+        return state if key is None else look_up(connection, key, state, wanted)
+
+
+def expected(store: Store, where: Target, wanted: Keys) -> State:
+    return restrict(fold(store.log.stream(where.project_id, where.session_id)), wanted)
+
+
+def stored(command: c.SessionCommand) -> c.SessionCommand:
+    """Return the command with the JSON that its event would have come in."""
+    if not isinstance(command, c.Record):
+        return command
+    proposal = command.proposal
+    return replace(command, proposal=replace(proposal, body=encode(fact(proposal.event))))
+
+
+def carry_out(store: Store, where: Target, step: Step) -> None:
+    """Carry the step out; only batches come from a producer, as in the program."""
+    is_batch = isinstance(step.commands[0], c.BeginBatch)
+    commands = [stored(command) for command in step.commands]
+    store.clock.at += SECOND
+    try:
+        store.runner.run(
+            lambda attempt: store.handler.carry_out(
+                attempt,
+                where,
+                commands,
+                keys_of(commands),
+                caller=NOBODY,
+                producer=step.producer if is_batch else None,
+                batch=len(commands) - 1 if is_batch else None,
+            )
+        )
+    except Refusal:
+        return
+
+
+@COUNT
+@given(history=HISTORIES, after=st.integers(0, 40))
+def test_a_look_up_finds_what_a_fold_restricted_to_its_keys_has(
+    store: Store, history: Sequence[Step], after: int
+) -> None:
+    where = target("s1", f"project-{next(PROJECTS)}")
+    carry_out(store, where, Step(commands=(c.OpenSession(),), producer=None))
+    for number, drawn in enumerate(history):
+        whole = fold(store.log.stream(where.project_id, where.session_id))
+        step = in_its_turn(drawn, whole)
+        wanted = keys_of(step.commands)
+        if number >= after or number == len(history) - 1:
+            assert found(store, where, wanted) == restrict(whole, wanted)
+        carry_out(store, where, step)
+    for wanted in (Keys(), EVERYTHING):
+        assert found(store, where, wanted) == expected(store, where, wanted)
+
+
+def test_a_session_that_does_not_exist_is_found_empty(store: Store) -> None:
+    assert found(store, target("s1"), EVERYTHING) == State()
+
+
+def test_sessions_are_found_apart(store: Store) -> None:
+    store.append(turn("t1"), "s1")
+    store.append([*turn("t2")[:2], note(b"1")], "s2")
+    for session_id in ("s1", "s2"):
+        for wanted in (Keys(), EVERYTHING):
+            where = target(session_id)
+            assert found(store, where, wanted) == expected(store, where, wanted)
+
+
+def test_when_the_history_became_known_is_found_as_it_is_folded(store: Store) -> None:
+    store.append([note(b"1")], "s0")
+    store.append([note(b"1")], "s1")
+    position = store.facts("s1")[0].position
+    assert position > store.facts("s0")[0].position
+    assert found(store, target("s1"), Keys()).head.known_position == position
