@@ -21,7 +21,7 @@ says through which version it speaks. Errors are RFC 9457 problem documents with
 
 
 def create_app(log: Turnlog) -> FastAPI:
-    """Build the application around an open log, which is told when it stops; its opener closes it."""
+    """Build the application around an open log, which is told when it stops, and not closed."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
