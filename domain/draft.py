@@ -63,12 +63,13 @@ def begun(known: State, fact: Recorded) -> Draft:
     )
     turn_id: str | None = getattr(fact.event, "turn_id", envelope.turn_id)
     draft = Draft(known=known, fact=fact, head=head)
-    draft.turn = None if turn_id is None else _counted(draft, known.turns.get(turn_id))
+    draft.turn = None if turn_id is None else counted(draft, turn_id)
     return draft
 
 
-def _counted(draft: Draft, turn: Turn | None) -> Turn | None:
-    """Count what producers send from a turn's beginning to before its end."""
+def counted(draft: Draft, turn_id: str) -> Turn | None:
+    """Return a turn with the fact counted: what producers send from its beginning to its end."""
+    turn = draft.known.turns.get(turn_id)
     producer = draft.fact.envelope.producer
     if turn is None or producer is None or turn.status != "running":
         return turn

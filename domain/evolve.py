@@ -6,6 +6,7 @@ holds no rule and never raises on a recorded fact, however odd the log is.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import assert_never
 
 from domain import events as e
 from domain.draft import Draft, begun
@@ -89,6 +90,8 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
             head = replace(head, status="open")
         case e.SessionDeleted():
             head = replace(head, status="deleted")
+        case _:
+            assert_never(event)
     draft.head = head
 
 
@@ -102,6 +105,8 @@ def _turn_changed(draft: Draft, event: e.TurnEvent) -> None:
             turn_ended(draft, event, "failed")
         case e.TurnInterrupted():
             turn_ended(draft, event, "interrupted")
+        case _:
+            assert_never(event)
 
 
 def _content_changed(draft: Draft, event: e.ContentEvent) -> None:
@@ -114,6 +119,8 @@ def _content_changed(draft: Draft, event: e.ContentEvent) -> None:
             call_completed(draft, event)
         case e.HistoryCompacted():
             compacted(draft, event)
+        case _:
+            assert_never(event)
 
 
 def _gate_changed(draft: Draft, event: e.GateEvent) -> None:
@@ -126,6 +133,8 @@ def _gate_changed(draft: Draft, event: e.GateEvent) -> None:
             gate_closed(draft, gate_id, "expired")
         case e.GateWithdrawn(gate_id=gate_id):
             gate_closed(draft, gate_id, "withdrawn")
+        case _:
+            assert_never(event)
 
 
 def _record_changed(draft: Draft, event: e.RecordKeepingEvent | e.Opaque) -> None:
@@ -148,6 +157,8 @@ def _record_changed(draft: Draft, event: e.RecordKeepingEvent | e.Opaque) -> Non
         case e.Opaque():
             if draft.fact.envelope.affects == "history":
                 draft.head = replace(head, unreadable=head.unreadable + 1, tail_open=False)
+        case _:
+            assert_never(event)
 
 
 __all__ = ["evolve", "fold", "merge", "message_index", "summary_parts"]

@@ -7,7 +7,7 @@ open occurrences, the last of them to close frees the call.
 from dataclasses import replace
 
 from domain import events as e
-from domain.draft import Draft
+from domain.draft import Draft, counted
 from domain.evolve_content import add_call, unattached_gates
 from domain.state import Call, Gate, GateStatus
 from domain.times import microseconds
@@ -43,7 +43,7 @@ def gate_closed(
     if gate is None or gate.status != "open":
         return
     if draft.turn is None or draft.turn.turn_id != gate.turn_id:
-        draft.turn = draft.known.turns.get(gate.turn_id)
+        draft.turn = counted(draft, gate.turn_id)
     draft.gates.append(
         replace(
             gate,

@@ -28,7 +28,7 @@ from domain.events.session import (
     SessionUnarchived,
 )
 from domain.events.tool_call import ToolCallCompleted, ToolCallRequested
-from domain.events.turn import TurnCompleted, TurnFailed, TurnInterrupted, TurnStarted
+from domain.events.turn import TurnCompleted, TurnError, TurnFailed, TurnInterrupted, TurnStarted
 
 SessionLifecycleEvent: TypeAlias = (
     SessionOpened
@@ -80,6 +80,7 @@ __all__ = [
     "ToolCallCompleted",
     "ToolCallRequested",
     "TurnCompleted",
+    "TurnError",
     "TurnEvent",
     "TurnFailed",
     "TurnInterrupted",

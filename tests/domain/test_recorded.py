@@ -1,0 +1,124 @@
+"""Names are permanent, and every fact is chained to the one before it."""
+
+from dataclasses import replace
+
+import pytest
+
+from domain.decided import fact
+from domain.raw_json import RawJson, dumped, opaque_members, with_member, without_raw
+from domain.recorded import Envelope, body_digest, chained_hash
+from domain.refusals import ALL, ImportConflict, RecordConflict, Refusal
+from domain.registry import KINDS, NAMES, PRODUCIBLE
+from domain.state import Loss, State
+from domain.times import microseconds, rfc3339
+from tests.scenario import OPENED, RUNNER, recorded, started
+
+
+def test_every_event_has_one_permanent_name() -> None:
+    assert len(NAMES) == len(KINDS)
+    assert set(KINDS) > PRODUCIBLE
+    assert fact(started()).type == "turn-started"
+    assert fact(started()).turn_id == "t1"
+    assert fact(OPENED).turn_id is None
+
+
+ENVELOPE = replace(
+    recorded(OPENED)[0].envelope,
+    producer=RUNNER,
+    occurred_at=1,
+    actor="key:1",
+    batch=1,
+    turn_id="t1",
+    trace_id="trace",
+)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(ENVELOPE, project_id="other"),
+        replace(ENVELOPE, session_id="other"),
+        replace(ENVELOPE, version=2),
+        replace(ENVELOPE, event_id="other"),
+        replace(ENVELOPE, type="session-renamed"),
+        replace(ENVELOPE, schema=2),
+        replace(ENVELOPE, affects="history"),
+        replace(ENVELOPE, recorded_at=2),
+        replace(ENVELOPE, occurred_at=None),
+        replace(ENVELOPE, actor=None),
+        replace(ENVELOPE, producer=None),
+        replace(ENVELOPE, producer=replace(RUNNER, sequence=2)),
+        replace(ENVELOPE, batch=None),
+        replace(ENVELOPE, turn_id=None),
+        replace(ENVELOPE, trace_id=None),
+        replace(ENVELOPE, body_digest=b"\0" * 32),
+    ],
+)
+def test_the_hash_covers_every_field_of_the_envelope(changed: Envelope) -> None:
+    assert chained_hash(changed, b"\0" * 32) != chained_hash(ENVELOPE, b"\0" * 32)
+
+
+def test_the_hash_covers_what_came_before() -> None:
+    assert chained_hash(ENVELOPE, b"\0" * 32) != chained_hash(ENVELOPE, b"\1" * 32)
+
+
+def test_a_body_is_known_by_its_salted_digest() -> None:
+    assert body_digest(b"s", b"{}") != body_digest(b"t", b"{}")
+    assert body_digest(b"s", b"{}") != body_digest(b"s", b"[]")
+
+
+def test_a_copy_changes_alone() -> None:
+    state = State()
+    copy = state.copy()
+    copy.losses[1] = Loss(version=1, count=None, turn_id=None)
+    assert state.losses == {}
+
+
+def test_refusals_know_their_place_and_are_all_listed() -> None:
+    refused = RecordConflict(7)
+    assert (refused.inside("a").at, refused.sequence) == (("a", "producer", "sequence"), 7)
+    assert ImportConflict("other lines").detail == "other lines"
+    assert RecordConflict in ALL
+    assert Refusal not in ALL
+
+
+def test_raw_json_goes_out_as_it_came_in() -> None:
+    raw = RawJson(b"[1.50, 2]")
+    assert dumped({"a": raw, "b": (1, "x"), "c": None}) == b'{"a":[1.50, 2],"b":[1,"x"],"c":null}'
+    assert without_raw({"a": [raw], 1: (True,)}) == {"a": [[1.5, 2]], "1": [True]}
+    assert opaque_members(b'{"a": 1.50}') == {"a": b"1.50"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "written"),
+    [
+        (b"{}", b'{"id":"g"}'),
+        (b"{ }", b'{"id":"g" }'),
+        (b'{"a":1.50}', b'{"id":"g","a":1.50}'),
+        (b'{"a":1.50,"id":null}', b'{"id":"g","a":1.50}'),
+        (b'{"i\\u0064":"old"}', b'{"id":"g"}'),
+    ],
+)
+def test_a_member_is_written_once(raw: bytes, written: bytes) -> None:
+    assert with_member(raw, "id", "g") == written
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        (None, None),
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01t01:00:00.000001+01:00", 1),
+        ("1970-01-01 00:00:00z", 0),
+        ("0001-01-01T00:00:00+23:59", -62_135_683_140_000_000),
+        ("2026-02-30T00:00:00Z", None),
+        ("2026-01-01T00:00:00", None),
+        ("2026-W01-1T00:00:00Z", None),
+    ],
+)
+def test_a_moment_is_read_from_rfc_3339_alone(text: str | None, moment: int | None) -> None:
+    assert microseconds(text) == moment
+
+
+def test_a_moment_is_written_with_six_digits() -> None:
+    assert rfc3339(-1) == "1969-12-31T23:59:59.999999Z"

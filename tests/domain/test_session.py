@@ -1,0 +1,170 @@
+"""A session as a whole: its beginning, name, settings and whereabouts."""
+
+import pytest
+
+from domain import commands as c
+from domain import events as e
+from domain.events.session import Parent
+from domain.refusals import (
+    InvalidValue,
+    NoSuchSession,
+    SessionExists,
+    SessionIsArchived,
+    SessionNotDeleted,
+    TurnInProgress,
+)
+from tests.scenario import OPENED, asked, folded, given, interrupted, record, returned, started
+
+
+def test_a_session_is_opened_with_what_it_was_asked_for() -> None:
+    given().when(
+        c.OpenSession(title="Trip", approval_mode="always-ask", parent=Parent(session_id="main"))
+    ).then(
+        e.SessionOpened(title="Trip", approval_mode="always-ask", parent=Parent(session_id="main"))
+    )
+
+
+def test_an_opened_session_knows_its_parent_settings_and_time() -> None:
+    head = folded(
+        e.SessionOpened(
+            title="Trip", config={}, approval_mode="deny-all", parent=Parent(session_id="main")
+        )
+    ).head
+    assert (head.status, head.title, head.title_by) == ("open", "Trip", "person")
+    assert (head.config_version, head.approval_mode) == (1, "deny-all")
+    assert (head.parent_session_id, head.created_at) == ("main", 1_000_000)
+
+
+def test_a_title_that_no_person_gave_is_a_fact_of_its_own() -> None:
+    given().when(c.OpenSession(title="Trip", title_by="import")).then(
+        e.SessionOpened(), e.SessionRenamed(title="Trip", by="import")
+    )
+
+
+def test_a_session_is_opened_once() -> None:
+    given(OPENED).when(c.OpenSession()).then_refused(SessionExists, "session_id")
+
+
+def test_an_id_is_not_used_again_after_deletion() -> None:
+    given(OPENED, e.SessionDeleted()).when(c.OpenSession()).then_refused(
+        SessionExists, "session_id"
+    )
+
+
+@pytest.mark.parametrize("session_id", ["", "../x", "a b", "a" * 129])
+def test_a_parent_is_named_by_a_session_id(session_id: str) -> None:
+    given().when(c.OpenSession(parent=Parent(session_id=session_id))).then_refused(
+        InvalidValue, "parent", "session_id"
+    )
+
+
+def test_a_parents_agent_is_named() -> None:
+    given().when(c.OpenSession(parent=Parent(session_id="a", agent_id="\0"))).then_refused(
+        InvalidValue, "parent", "agent_id"
+    )
+
+
+@pytest.mark.parametrize("title", ["", " \n", "a\0b", "a\x1bb", "\ud800", "t" * 1001])
+def test_a_title_can_be_shown(title: str) -> None:
+    given().when(c.OpenSession(title=title)).then_refused(InvalidValue, "title")
+    given(OPENED).when(c.RenameSession(title=title)).then_refused(InvalidValue, "title")
+    given(OPENED).when(record(e.SessionRenamed(title=title), imported=True)).then_refused(
+        InvalidValue, "title"
+    )
+
+
+def test_a_title_may_have_lines() -> None:
+    given(OPENED).when(c.RenameSession(title="a\n\tb")).then(e.SessionRenamed(title="a\n\tb"))
+
+
+def test_a_session_is_renamed_and_loses_its_name() -> None:
+    head = folded(OPENED, e.SessionRenamed(title="Trip", by="import")).head
+    assert (head.title, head.title_by) == ("Trip", "import")
+    head = folded(OPENED, e.SessionRenamed(title="Trip"), e.SessionRenamed(title=None)).head
+    assert (head.title, head.title_by) == (None, None)
+
+
+def test_the_same_name_again_changes_nothing() -> None:
+    given(OPENED, e.SessionRenamed(title="Trip")).when(c.RenameSession(title="Trip")).then_nothing()
+    given(OPENED).when(c.RenameSession(title=None)).then_nothing()
+
+
+def test_a_person_makes_an_imported_name_their_own() -> None:
+    given(OPENED, e.SessionRenamed(title="Trip", by="import")).when(
+        c.RenameSession(title="Trip")
+    ).then(e.SessionRenamed(title="Trip", by="person"))
+
+
+def test_a_session_is_configured_whole() -> None:
+    given(OPENED).when(c.ConfigureSession(config={"model": "m"})).then(
+        e.SessionConfigured(config={"model": "m"})
+    )
+    assert folded(OPENED, e.SessionConfigured(config={})).head.config_version == 2
+
+
+def test_an_approval_mode_is_set_once() -> None:
+    given(OPENED).when(c.SetApprovalMode(mode="read-only")).then(
+        e.ApprovalModeSet(mode="read-only")
+    )
+    given(OPENED, e.ApprovalModeSet(mode="read-only")).when(
+        c.SetApprovalMode(mode="read-only")
+    ).then_nothing()
+
+
+def test_a_session_is_archived_and_unarchived() -> None:
+    given(OPENED).when(c.ArchiveSession()).then(e.SessionArchived())
+    given(OPENED, e.SessionArchived()).when(c.ArchiveSession()).then_nothing()
+    given(OPENED, e.SessionArchived()).when(c.UnarchiveSession()).then(e.SessionUnarchived())
+    given(OPENED).when(c.UnarchiveSession()).then_nothing()
+    assert folded(OPENED, e.SessionArchived(), e.SessionUnarchived()).head.status == "open"
+
+
+def test_a_session_is_not_archived_under_a_running_turn() -> None:
+    given(OPENED, started()).when(c.ArchiveSession()).then_refused(TurnInProgress)
+
+
+def test_an_archived_session_takes_no_records_but_imported_ones() -> None:
+    archived = given(OPENED, e.SessionArchived())
+    archived.when(started()).then_refused(SessionIsArchived)
+    archived.when(record(started(), imported=True)).then(started())
+
+
+def test_a_deleted_session_interrupts_what_runs_and_withdraws_what_waits() -> None:
+    given(OPENED, started(), asked()).when(c.DeleteSession()).then(
+        e.GateWithdrawn(gate_id="g1", reason="session-deleted"),
+        e.TurnInterrupted(turn_id="t1", reason="session-deleted"),
+        e.SessionDeleted(),
+    )
+    given(OPENED).when(c.DeleteSession()).then(e.SessionDeleted())
+
+
+@pytest.mark.parametrize("history", [(), (OPENED, started(), e.SessionDeleted())])
+@pytest.mark.parametrize(
+    "command",
+    [
+        c.RenameSession(title="a"),
+        c.ArchiveSession(),
+        c.DeleteSession(),
+        c.BeginBatch(events=1),
+        record(returned()),
+        record(returned(), imported=True),
+    ],
+)
+def test_a_session_out_of_sight_does_not_exist(
+    history: tuple[e.SessionEvent, ...], command: c.SessionCommand
+) -> None:
+    given(*history).when(command).then_refused(NoSuchSession)
+
+
+def test_a_deleted_session_is_restored() -> None:
+    given(OPENED, e.SessionDeleted()).when(c.RestoreSession()).then(e.SessionRestored())
+    given(OPENED).when(c.RestoreSession()).then_refused(SessionNotDeleted)
+    given().when(c.RestoreSession()).then_refused(NoSuchSession)
+    assert folded(OPENED, e.SessionDeleted(), e.SessionRestored()).head.status == "open"
+
+
+def test_renames_move_the_version_and_not_the_history_version() -> None:
+    head = folded(OPENED, started(), e.SessionRenamed(title="a"), interrupted()).head
+    assert (head.version, head.history_version) == (4, 4)
+    head = folded(OPENED, started(), e.SessionRenamed(title="a")).head
+    assert (head.version, head.history_version) == (3, 2)
