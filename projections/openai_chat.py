@@ -59,13 +59,12 @@ def openai_chat(
     """
     export = ChatExport()
     for message, calls in zip(transcript, _paired(transcript, earlier_calls, export), strict=True):
-        match message.role:
-            case "assistant":
-                _add_assistant(export, message, calls)
-            case "user" | "system" | "developer":
-                _add_input(export, message)
-            case "tool":
-                _lose(export, message, (p for p in message.parts if p.get("type") != "tool_result"))
+        if message.role == "assistant":
+            _add_assistant(export, message, calls)
+        elif message.role == "tool":
+            _lose(export, message, (p for p in message.parts if p.get("type") != "tool_result"))
+        else:
+            _add_input(export, message)
     return export
 
 

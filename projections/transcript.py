@@ -104,6 +104,15 @@ def summary_of(fact: e.Fact | None, version: int, archived: int) -> TranscriptMe
     )
 
 
+def in_its_place(
+    summary: TranscriptMessage, messages: Iterable[TranscriptMessage]
+) -> list[TranscriptMessage]:
+    """Return `messages` with the summary after the archived ones, before the live ones."""
+    shown = list(messages)
+    archived = sum(message.state == "archived" for message in shown)
+    return [*shown[:archived], summary, *shown[archived:]]
+
+
 def summary_id(version: int) -> str:
     """Return the message id of the summary that was recorded at `version`."""
     return f"summary:{version}"

@@ -18,7 +18,13 @@ from infrastructure.reading.facts import content, fact_at
 from infrastructure.reading.moment import Moment
 from infrastructure.view_rows import call_of, gate_of, message_of
 from projections.calls import CallViews, call_views
-from projections.transcript import Facts, TranscriptMessage, messages_of, summary_of
+from projections.transcript import (
+    Facts,
+    TranscriptMessage,
+    in_its_place,
+    messages_of,
+    summary_of,
+)
 from projections.window import Extent, Window
 
 
@@ -100,8 +106,7 @@ def _messages(
         return list(shown)
     version = moment.summary_version
     fact = fact_at(connection, moment.key, version)
-    archived = [message for message in shown if message.state == "archived"]
-    return [*archived, summary_of(fact, version, moment.archived), *shown]
+    return in_its_place(summary_of(fact, version, moment.archived), shown)
 
 
 def _calls_of(

@@ -1,0 +1,159 @@
+"""What an audit tells of a fact, and what it never tells."""
+
+import pytest
+
+from domain import events as e
+from domain.events.turn import TurnError
+from domain.messages import Author, Message
+from domain.raw_json import RawJson, dumped
+from domain.registry import KINDS, NAMES
+from domain.times import rfc3339
+from projections.audit import TELLING, audit_shape, what
+from tests.scenario import RUNNER, recorded, returned, started
+
+SECRET = "SECRET words"
+HIDDEN = RawJson(b'"SECRET words"')
+FACTS: list[tuple[e.SessionEvent, str]] = [
+    (e.SessionOpened(title=SECRET, config=HIDDEN), "the session was opened"),
+    (e.SessionRenamed(title=SECRET), "the session was renamed (person)"),
+    (e.SessionRenamed(title=None), "the session lost its title (person)"),
+    (e.SessionConfigured(config=HIDDEN), "the session was configured"),
+    (e.ApprovalModeSet(mode="read-only"), "approvals are settled by read-only"),
+    (e.SessionArchived(), "the session was archived"),
+    (e.SessionUnarchived(), "the session was unarchived"),
+    (e.SessionDeleted(), "the session was deleted"),
+    (e.SessionRestored(), "the session was restored"),
+    (
+        e.TurnStarted(
+            turn_id="t1",
+            messages=(
+                Message(role="user", content=SECRET, author=Author(subject_id=SECRET)),
+                Message(role="user", content=SECRET, message_id=SECRET),
+            ),
+        ),
+        "a turn began with 2 messages",
+    ),
+    (started(), "a turn began with 1 message"),
+    (e.TurnCompleted(turn_id="t1", stop_reason=SECRET), "the turn completed"),
+    (
+        e.TurnFailed(turn_id="t1", error=TurnError(code="overloaded", message=SECRET)),
+        "the turn failed: overloaded",
+    ),
+    (e.TurnFailed(turn_id="t1", error=TurnError(code=SECRET)), "the turn failed"),
+    (e.TurnInterrupted(turn_id="t1", reason="owner-lost"), "the turn was interrupted: owner-lost"),
+    (e.TurnInterrupted(turn_id="t1", reason=SECRET, by=SECRET), "the turn was interrupted"),
+    (
+        e.MessageRecorded(turn_id="t1", message=Message(role="assistant", content=SECRET)),
+        "the assistant said something (complete)",
+    ),
+    (
+        e.ToolCallRequested(turn_id="t1", tool_call_id=SECRET, name=SECRET, arguments=HIDDEN),
+        "the model asked for a tool",
+    ),
+    (
+        e.ToolCallCompleted(turn_id="t1", tool_call_id=SECRET, output=HIDDEN),
+        "a tool call came to its end: a result",
+    ),
+    (
+        e.ToolCallCompleted(turn_id="t1", tool_call_id=SECRET, output=HIDDEN, is_error=True),
+        "a tool call came to its end: an error",
+    ),
+    (
+        e.ToolCallCompleted(turn_id="t1", tool_call_id=SECRET, output=HIDDEN, denied=True),
+        "a tool call came to its end: denied",
+    ),
+    (
+        e.HistoryCompacted(summary=SECRET, through_message_id=SECRET),
+        "a summary took the place of earlier messages",
+    ),
+    (
+        e.GateOpened(gate_id="g1", turn_id="t1", kind="permission", tool=SECRET, arguments=HIDDEN),
+        "gate g1 asks for a permission",
+    ),
+    (e.GateOpened(gate_id="g1", turn_id="t1", kind="input"), "gate g1 asks for input"),
+    (
+        e.GateDecided(
+            gate_id="g1",
+            verdict="denied",
+            decided_by="policy",
+            via="in-band",
+            message=SECRET,
+            answer=HIDDEN,
+        ),
+        "gate g1 was denied by policy, in-band",
+    ),
+    (e.GateExpired(gate_id="g1"), "a gate expired before an answer came"),
+    (e.GateWithdrawn(gate_id="g1", reason="turn-ended"), "gate g1 was withdrawn: turn-ended"),
+    (
+        e.UsageRecorded(turn_id="t1", model=SECRET, input_tokens=3, output_tokens=4),
+        "a model read 3 and wrote 4 tokens",
+    ),
+    (e.DataRecorded(kind=SECRET, data=HIDDEN), "data was recorded"),
+    (
+        e.RecordsLost(count=None, reason=SECRET),
+        "an unknown number of records went missing before this",
+    ),
+    (e.RecordsLost(count=1, reason=SECRET), "1 record went missing before this"),
+    (e.LossHealed(loss_version=4), "what was lost at version 4 is there after all"),
+    (
+        e.HistoryImported(
+            format="claude-code", source_name=SECRET, lines=9, digest="", from_version=2
+        ),
+        "9 lines of a transcript became the facts from version 2",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fact", "sentence"), FACTS, ids=[type(fact).__name__ for fact, _ in FACTS]
+)
+def test_a_fact_is_told_in_our_words_and_never_in_theirs(
+    fact: e.SessionEvent, sentence: str
+) -> None:
+    (entry,) = recorded(fact)
+    line = audit_shape(entry.envelope, entry.hash, fact)
+
+    assert line["what"] == sentence
+    assert b"SECRET" not in dumped(line)
+
+
+def test_every_type_has_its_sentence() -> None:
+    assert {NAMES[type(fact)] for fact, _ in FACTS} == set(KINDS)
+    for name in KINDS:
+        assert "does not know" not in what(name, None)
+
+
+def test_a_fact_whose_body_is_gone_is_still_told() -> None:
+    for name in TELLING:
+        sentence = f"{name} was recorded; what it said is not stored any more"
+        assert what(name, e.Opaque(reason="missing-body")) == sentence
+        assert what(name, None) == sentence
+
+
+def test_a_type_from_the_future_is_told_as_such() -> None:
+    assert what("from-the-future", None) == "an event of a type that this build does not know"
+
+
+def test_a_line_says_who_when_and_with_which_effect() -> None:
+    (entry,) = recorded(started(), producer=RUNNER)
+
+    assert audit_shape(entry.envelope, entry.hash, entry.event) == {
+        "version": 1,
+        "id": "event-1",
+        "at": rfc3339(1_000_000),
+        "actor": None,
+        "producer": {"id": "runner", "epoch": 1, "sequence": 1},
+        "type": "turn-started",
+        "turn_id": "t1",
+        "what": "a turn began with 1 message",
+        "effect": "history",
+        "hash": entry.hash.hex(),
+    }
+
+
+def test_a_late_result_is_marked() -> None:
+    (late,) = recorded(returned(), affects="none")
+    (timely,) = recorded(returned())
+
+    assert audit_shape(late.envelope, late.hash, late.event)["late"] is True
+    assert "late" not in audit_shape(timely.envelope, timely.hash, timely.event)
