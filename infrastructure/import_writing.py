@@ -153,7 +153,8 @@ class _Writer:
         )
         data = {"type": item.type, "reason": code, "data": RawJson(item.body)}
         body = dumped({"kind": REFUSED, "data": data})
-        return _Item(type="data-recorded", body=body, occurred_at=item.occurred_at, line=item.line)
+        kept = replace(item, type="data-recorded", body=body)
+        return _Read(item=kept, record=_record(kept))
 
 
 def _items(session: SessionPlan) -> Iterator[_Item]:
