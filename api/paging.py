@@ -8,11 +8,12 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Annotated, Final, Literal, TypeAlias, cast
+from typing import Annotated, Final, Literal, TypeAlias, TypeGuard, cast
 
 from fastapi import Query
 
 from api.problems import ProblemError
+from domain.identifiers import is_name
 
 Order: TypeAlias = Literal["asc", "desc"]
 Place: TypeAlias = list[str | int | None]
@@ -40,15 +41,33 @@ def place_of(cursor: str, parameters: Mapping[str, object], length: int) -> Plac
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
         found: object = json.loads(urlsafe_b64decode(padded))
-    except ValueError as error:
-        raise ProblemError("invalid-cursor", "the cursor cannot be read") from error
+    except (ValueError, RecursionError):
+        raise ProblemError("invalid-cursor", "the cursor cannot be read") from None
     tokens = cast("list[object]", found) if isinstance(found, list) else []
-    place = [token for token in tokens[1:] if token is None or isinstance(token, str | int)]
+    place = [token for token in tokens[1:] if _is_place(token)]
     if len(tokens) != length + 1 or len(place) != length:
         raise ProblemError("invalid-cursor", "the cursor cannot be read")
     if tokens[0] != _digest(parameters):
         raise ProblemError("invalid-cursor", "the cursor goes with other parameters")
     return place
+
+
+def whole(token: str | int | None) -> int:
+    """Return a token of a place that is a number.
+
+    Raises:
+        ProblemError: it is none.
+    """
+    if not isinstance(token, int):
+        raise ProblemError("invalid-cursor", "the cursor cannot be read")
+    return token
+
+
+def _is_place(token: object) -> TypeGuard[str | int | None]:
+    """Tell whether we could have put `token` there: the databases compare by it."""
+    if isinstance(token, str):
+        return is_name(token)
+    return token is None or (type(token) is int and abs(token) < 2**63)
 
 
 def _digest(parameters: Mapping[str, object]) -> str:

@@ -5,10 +5,13 @@ from typing import Any
 
 from pydantic import StrictBool, StrictStr
 
-from api.body import Body
-from domain.commands import OpenSession
+from api.body import Body, RawBody
+from api.problems import Flaw, ProblemError
+from domain import commands as c
+from domain.canonical import canonical
 from domain.events.session import ApprovalMode
-from domain.raw_json import RawJson
+from domain.json_text import JsonValue, raw_members
+from domain.raw_json import RawJson, without_raw
 
 
 class OpenFields(Body):
@@ -27,7 +30,10 @@ class OpenBody(OpenFields):
 
 
 class PatchBody(Body):
-    """What to change; what is left out stays, null takes away."""
+    """What to change: what is left out stays, a configuration is replaced whole.
+
+    Null takes a title or a configuration away.
+    """
 
     title: StrictStr | None = None
     config: dict[str, Any] | None = None
@@ -35,11 +41,49 @@ class PatchBody(Body):
     archived: StrictBool | None = None
 
 
-def open_command(fields: OpenFields, raw: Mapping[str, bytes]) -> OpenSession:
+def open_command(fields: OpenFields, raw: Mapping[str, bytes]) -> c.OpenSession:
     """Return the command that the body is, with opaque members as they came."""
-    return OpenSession(
+    return c.OpenSession(
         title=fields.title,
         config=None if fields.config is None else RawJson(raw["config"]),
         source=None if fields.source is None else RawJson(raw["source"]),
         approval_mode=fields.approval_mode,
     )
+
+
+def opened_alike(command: c.OpenSession, opened: JsonValue) -> bool:
+    """Tell whether a session that was `opened` so is the one that the command asks for."""
+    asked = {
+        "title": command.title,
+        "config": without_raw(command.config),
+        "source": without_raw(command.source),
+        "approval_mode": command.approval_mode,
+    }
+    given: JsonValue = {name: value for name, value in asked.items() if value is not None}
+    return canonical(given) == canonical(opened)
+
+
+def change_commands(body: RawBody) -> list[c.SessionCommand]:
+    """Return the commands that a patch is, in the order in which they can all succeed.
+
+    Raises:
+        ProblemError: a member means nothing.
+    """
+    patch = body.valid(PatchBody)
+    raw = raw_members(body.raw)
+    steps: list[c.SessionCommand] = []
+    for name in ("approval_mode", "archived"):
+        if raw.get(name) == b"null":
+            detail = "null takes nothing away here; leave it out"
+            raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (name,))])
+    if patch.archived is False:
+        steps.append(c.UnarchiveSession())
+    if "title" in raw:
+        steps.append(c.RenameSession(title=patch.title))
+    if "config" in raw:
+        steps.append(c.ConfigureSession(config=RawJson(raw["config"])))
+    if patch.approval_mode is not None:
+        steps.append(c.SetApprovalMode(mode=patch.approval_mode))
+    if patch.archived:
+        steps.append(c.ArchiveSession())
+    return steps

@@ -1,12 +1,13 @@
 """Sessions: open, list, read, change, delete, restore."""
 
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 from typing import Annotated, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Query, Request, Response
 
-from api.body import RawBody, json_of, read_body
+from api.body import json_of, read_body
 from api.dependencies import (
     ExpectedVersion,
     From,
@@ -14,15 +15,23 @@ from api.dependencies import (
     Log,
     ProjectId,
     Session,
+    is_known,
 )
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
-from api.session_bodies import OpenBody, PatchBody, open_command
+from api.session_bodies import (
+    OpenBody,
+    PatchBody,
+    change_commands,
+    open_command,
+    opened_alike,
+)
 from api.session_shapes import session_shape
 from api.shapes import readiness_headers
 from api.writing import Key, Once, Written, once, replay_headers
 from domain import commands as c
-from domain.identifiers import is_id
+from domain.canonical import canonical
+from domain.identifiers import ID, ID_RULE, is_id, is_line
 from domain.json_text import raw_members
 from domain.raw_json import RawJson, dumped, without_raw
 from domain.readiness import readiness
@@ -31,8 +40,8 @@ from domain.times import microseconds
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.reading.sessions import (
+    ANY_PARENT,
     SessionQuery,
-    SessionView,
     StatusFilter,
     session,
     sessions,
@@ -41,6 +50,7 @@ from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions", tags=["sessions"])
 MEDIA: Final = "application/json"
+NO_PARENT: Final = "-"  # no session is called so
 
 
 @router.post(
@@ -56,8 +66,7 @@ async def open_session(
     body = await read_body(request)
     fields = body.valid(OpenBody)
     if fields.session_id is not None and not is_id(fields.session_id):
-        detail = "an id matches ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
-        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("session_id",))])
+        raise ProblemError("invalid-value", ID_RULE, flaws=[Flaw(ID_RULE, ("session_id",))])
     target = Target(project_id=project_id, session_id=fields.session_id or uuid4().hex)
     command = open_command(fields, raw_members(body.raw))
 
@@ -91,45 +100,36 @@ async def list_sessions(
     order: Order = "desc",
     status: Annotated[StatusFilter, Query(description="Which sessions.")] = "open",
     parent: Annotated[
-        str | None, Query(description="Children of this session only; `none`: without a parent.")
+        str | None,
+        Query(
+            pattern=f"^({NO_PARENT}|{ID.pattern})$",
+            description=f"Children of this session only; `{NO_PARENT}`: without a parent.",
+        ),
     ] = None,
     title: Annotated[
-        str | None, Query(max_length=200, description="Part of the title, in any case.")
+        str | None, Query(max_length=200, description="Part of the title; A to Z in any case.")
     ] = None,
     updated_since: Annotated[str | None, Query(description="RFC 3339.")] = None,
 ) -> Response:
     """List sessions, newest activity first."""
-    since = microseconds(updated_since)
-    if updated_since is not None and since is None:
-        detail = "a time is RFC 3339 with an offset"
-        raise ProblemError(
-            "invalid-value", detail, flaws=[Flaw(detail, ("query", "updated_since"))]
-        )
-    parameters = {
-        "route": "sessions",
-        "project": project_id,
-        "order": order,
-        "status": status,
-        "parent": parent,
-        "title": title,
-        "since": since,
-    }
-    after = None if page is None else place_of(page, parameters, 2)
     query = SessionQuery(
         project_id=project_id,
         status=status,
-        parent={"none": None, None: "*"}.get(parent, parent),
-        title=title,
-        updated_since=since,
-        after=None if after is None else (_int(after[0]), _int(after[1])),
+        parent={NO_PARENT: None, None: ANY_PARENT}.get(parent, parent),
+        title=_line(title),
+        updated_since=_moment(updated_since),
         ascending=order == "asc",
+    )
+    parameters = {"route": "sessions", "query": astuple(query)}
+    after = None if page is None else place_of(page, parameters, 2)
+    asked = replace(
+        query,
+        after=None if after is None else (whole(after[0]), whole(after[1])),
         limit=limit + 1,
     )
-
-    def look(connection: object) -> tuple[Sequence[tuple[int, SessionView]], int]:
-        return sessions(connection, query), log.known_after(connection)  # type: ignore[arg-type]
-
-    found, known_after = await log.read(look)
+    found, known_after = await log.read(
+        lambda connection: (sessions(connection, asked), log.known_after(connection))
+    )
     shown = found[:limit]
     policy = log.policy(known_after)
     items = [
@@ -148,7 +148,7 @@ async def list_sessions(
 async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
     """Read a session: its title, status, head, configuration, and where its turn stands."""
     answer = await _answer(log, target, status=200)
-    if answer.headers["ETag"] in known:
+    if is_known(answer.headers["ETag"], known):
         return Response(status_code=304, headers={"ETag": answer.headers["ETag"]})
     return answer
 
@@ -157,17 +157,13 @@ async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
 async def change_session(
     request: Request, target: Session, log: Log, caller: From, version: ExpectedVersion
 ) -> Response:
-    """Rename, configure, archive or unarchive a session: a JSON merge patch, all or nothing."""
+    """Rename, configure, archive or unarchive a session, all or nothing.
+
+    What is left out stays; a configuration is replaced whole. What changes nothing is not recorded.
+    """
     body = await read_body(request)
-    steps = _changes(body)
-    await log.write(
-        lambda attempt: log.handler.carry_out(
-            attempt,
-            target,
-            [c.BeginBatch(expected_version=version, events=len(steps)), *steps],
-            caller=caller,
-        )
-    )
+    steps = change_commands(body)
+    await log.write(lambda attempt: _change(log, attempt, target, steps, version, caller))
     return await _answer(log, target, status=200)
 
 
@@ -207,36 +203,30 @@ def _open(
     except SessionExists:
         known = session(attempt.connection, target, deleted=True)
         opened = log.log.first(attempt.connection, target.project_id, target.session_id)
-        if known.head.status == "deleted" or opened != _as_opened(command):
+        if known.head.status == "deleted" or not opened_alike(command, opened):
             raise
         return False
 
 
-def _as_opened(command: c.OpenSession) -> dict[str, object]:
-    given = {
-        "title": command.title,
-        "config": without_raw(command.config),
-        "source": without_raw(command.source),
-        "approval_mode": command.approval_mode,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+def _change(
+    log: Turnlog,
+    attempt: Attempt,
+    target: Target,
+    steps: Sequence[c.SessionCommand],
+    version: int | None,
+    caller: Caller,
+) -> None:
+    changing = [step for step in steps if not _is_so(attempt, target, step)]
+    begin = c.BeginBatch(expected_version=version, events=len(changing))
+    log.handler.carry_out(attempt, target, [begin, *changing], caller=caller)
 
 
-def _changes(body: RawBody) -> list[c.SessionCommand]:
-    patch = body.valid(PatchBody)
-    raw = raw_members(body.raw)
-    steps: list[c.SessionCommand] = []
-    if "archived" in raw and patch.archived is False:
-        steps.append(c.UnarchiveSession())
-    if "title" in raw:
-        steps.append(c.RenameSession(title=patch.title))
-    if "config" in raw:
-        steps.append(c.ConfigureSession(config=RawJson(raw["config"])))
-    if patch.approval_mode is not None:
-        steps.append(c.SetApprovalMode(mode=patch.approval_mode))
-    if patch.archived:
-        steps.append(c.ArchiveSession())
-    return steps
+def _is_so(attempt: Attempt, target: Target, step: c.SessionCommand) -> bool:
+    """Tell whether the session is configured so already; of the rest the rules know it."""
+    if not isinstance(step, c.ConfigureSession):
+        return False
+    config = session(attempt.connection, target).config
+    return canonical(without_raw(config)) == canonical(without_raw(step.config))
 
 
 def _delete(
@@ -268,7 +258,18 @@ def _kept_id(result: bytes) -> str:
     return str(found["session_id"])
 
 
-def _int(value: str | int | None) -> int:
-    if not isinstance(value, int):
-        raise ProblemError("invalid-cursor", "the cursor cannot be read")
-    return value
+def _line(title: str | None) -> str | None:
+    if title is not None and not is_line(title):
+        raise _flaw("a title has no control characters but tab and newline", "title")
+    return title
+
+
+def _moment(text: str | None) -> int | None:
+    moment = microseconds(text)
+    if text is not None and moment is None:
+        raise _flaw("a time is RFC 3339 with an offset", "updated_since")
+    return moment
+
+
+def _flaw(detail: str, name: str) -> ProblemError:
+    return ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("query", name))])

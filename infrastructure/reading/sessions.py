@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, bindparam, func, literal, select, tuple_
 
 from domain.events import SessionOpened
 from domain.raw_json import RawJson
@@ -18,6 +19,7 @@ from infrastructure.serialization import decode, members_of
 from infrastructure.view_rows import head_of, turn_of
 
 StatusFilter: TypeAlias = Literal["open", "archived", "deleted", "all"]
+ANY_PARENT: Final = "*"
 
 _BODY: Final = Prepared(
     lambda _: (
@@ -41,6 +43,7 @@ _TURN: Final = Prepared(
         t.turns.c.turn_id == bindparam("turn_id"),
     )
 )
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +113,13 @@ class SessionQuery:
 
     Attributes:
         after: (`updated_at`, session key) of the last one of the page before.
-        parent: Only children of this session; None for those without a parent; "*" for all.
+        parent: Only children of this session; None for those without; or `ANY_PARENT`.
+        title: A part of the title; A to Z in any case, on either database.
     """
 
     project_id: str
     status: StatusFilter = "open"
-    parent: str | None = "*"
+    parent: str | None = ANY_PARENT
     title: str | None = None
     updated_since: int | None = None
     after: tuple[int, int] | None = None
@@ -137,12 +141,10 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
         statement = statement.where(t.heads.c.status == query.status)
     if query.parent is None:
         statement = statement.where(t.heads.c.parent_session_id.is_(None))
-    elif query.parent != "*":
+    elif query.parent != ANY_PARENT:
         statement = statement.where(t.heads.c.parent_session_id == query.parent)
     if query.title is not None:
-        statement = statement.where(
-            func.lower(t.heads.c.title).contains(query.title.lower(), autoescape=True)
-        )
+        statement = statement.where(_titled(connection, query.title))
     if query.updated_since is not None:
         statement = statement.where(t.heads.c.updated_at >= query.updated_since)
     if query.after is not None:
@@ -162,6 +164,13 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
         )
         for row in rows
     ]
+
+
+def _titled(connection: Connection, part: str) -> ColumnElement[bool]:
+    title = t.heads.c.title
+    # SQLite's lower() and LIKE know the letters A to Z only, as does PostgreSQL's collation "C".
+    plain = title if connection.dialect.name == "sqlite" else title.collate("C")
+    return func.lower(plain).contains(part.translate(_LOWER), autoescape=True)
 
 
 def _running(connection: Connection, keys: Sequence[int]) -> dict[int, Turn]:

@@ -1,0 +1,131 @@
+"""Renaming, configuring and archiving sessions."""
+
+import httpx
+import pytest
+
+from tests.api.batches import Json, append, batch, events_of, problem, started, turn, types_of
+
+
+@pytest.fixture(autouse=True)
+def session(client: httpx.Client) -> None:
+    body = {"session_id": "s", "title": "Old", "config": {"a": 1, "b": 2}}
+    assert client.post("/sessions", json=body).status_code == 201
+
+
+def change(client: httpx.Client, patch: Json, tag: str = "*") -> httpx.Response:
+    return client.patch("/sessions/s", json=patch, headers={"If-Match": tag})
+
+
+def test_what_a_patch_leaves_out_stays(client: httpx.Client) -> None:
+    answer = change(client, {"title": "New"})
+
+    assert (answer.status_code, answer.headers["etag"]) == (200, '"2"')
+    assert (answer.json()["title"], answer.json()["config"]) == ("New", {"a": 1, "b": 2})
+
+
+def test_null_takes_a_title_and_a_configuration_away(client: httpx.Client) -> None:
+    body = change(client, {"title": None, "config": None}).json()
+
+    assert (body["title"], body["config"]) == (None, None)
+
+
+def test_a_configuration_is_replaced_whole(client: httpx.Client) -> None:
+    assert change(client, {"config": {"b": 3}}).json()["config"] == {"b": 3}
+
+
+def test_a_patch_is_one_change_after_the_other_in_one_step(client: httpx.Client) -> None:
+    patch = {"title": "New", "config": {"c": 4}, "approval_mode": "deny-all", "archived": True}
+    body = change(client, patch).json()
+
+    assert (body["status"], body["approval_mode"], body["head"]["version"]) == (
+        "archived",
+        "deny-all",
+        5,
+    )
+    assert types_of(client, "s")[1:] == [
+        "session-renamed",
+        "session-configured",
+        "approval-mode-set",
+        "session-archived",
+    ]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {},
+        {"title": "Old"},
+        {"archived": False},
+        {"config": {"b": 2.0, "a": 1}},
+        {"title": "Old", "config": {"a": 1, "b": 2}, "archived": False},
+    ],
+)
+def test_a_patch_that_changes_nothing_records_nothing(client: httpx.Client, patch: Json) -> None:
+    answer = change(client, patch)
+
+    assert (answer.status_code, answer.headers["etag"]) == (200, '"1"')
+    assert types_of(client, "s") == ["session-opened"]
+
+
+def test_the_same_patch_twice_is_recorded_once(client: httpx.Client) -> None:
+    patch = {"title": "New", "config": {"a": True}, "approval_mode": "read-only", "archived": True}
+    for _ in range(2):
+        change(client, patch)
+
+    assert len(types_of(client, "s")) == 5
+
+
+def test_an_archived_session_takes_no_turn_until_it_is_taken_out_again(
+    client: httpx.Client,
+) -> None:
+    change(client, {"archived": True})
+
+    assert problem(append(client, "s", batch(1, *turn("t1")))) == (
+        409,
+        "session-archived",
+        ["/events/0/data"],
+    )
+    assert change(client, {"archived": False}).json()["status"] == "open"
+    assert append(client, "s", batch(1, *turn("t1"))).status_code == 201
+
+
+def test_a_session_with_a_running_turn_is_not_archived_and_nothing_of_the_patch_is_kept(
+    client: httpx.Client,
+) -> None:
+    append(client, "s", batch(1, started("t1")))
+
+    answer = change(client, {"title": "New", "archived": True})
+
+    assert problem(answer) == (409, "turn-in-progress", [])
+    assert answer.json()["turn_id"] == "t1"
+    assert client.get("/sessions/s").json()["title"] == "Old"
+
+
+def test_a_patch_that_expects_another_version_changes_nothing(client: httpx.Client) -> None:
+    change(client, {"title": "New"})
+
+    answer = change(client, {"title": "Late"}, '"1"')
+
+    assert problem(answer) == (412, "version-mismatch", [])
+    assert answer.json()["current_version"] == 2
+    assert change(client, {"title": "In time"}, '"2"').json()["title"] == "In time"
+    assert change(client, {"title": "Whatever"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("patch", "pointer"),
+    [
+        ({"title": 7}, "/title"),
+        ({"title": ""}, "/title"),
+        ({"archived": "yes"}, "/archived"),
+        ({"archived": None}, "/archived"),
+        ({"approval_mode": None}, "/approval_mode"),
+        ({"config": "x"}, "/config"),
+        ({"status": "archived"}, "/status"),
+    ],
+)
+def test_a_patch_that_means_nothing_is_refused_with_its_place(
+    client: httpx.Client, patch: Json, pointer: str
+) -> None:
+    assert problem(change(client, patch)) == (422, "invalid-value", [pointer])
+    assert len(events_of(client, "s")) == 1
