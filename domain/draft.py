@@ -1,6 +1,6 @@
 """What has one fact changed so far? The fold's scratch paper, for the length of one fact."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from domain.recorded import Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, Placed, State, Tail, Turn
@@ -54,8 +54,7 @@ def begun(known: State, fact: Recorded) -> Draft:
     """
     envelope = fact.envelope
     moves = envelope.affects == "history"
-    head = replace(
-        known.head,
+    head = known.head._replace(
         version=envelope.version,
         hash=fact.hash,
         updated_at=envelope.recorded_at,
@@ -73,7 +72,7 @@ def counted(draft: Draft, turn_id: str) -> Turn | None:
     producer = draft.fact.envelope.producer
     if turn is None or producer is None or turn.status != "running":
         return turn
-    turn = replace(turn, records=turn.records + 1)
+    turn = turn._replace(records=turn.records + 1)
     if turn.producer_id != producer.producer_id:
         return turn
-    return replace(turn, producer_epoch=producer.epoch, producer_sequence=producer.sequence)
+    return turn._replace(producer_epoch=producer.epoch, producer_sequence=producer.sequence)

@@ -67,8 +67,7 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
     head = draft.head
     match event:
         case e.SessionOpened():
-            head = replace(
-                head,
+            head = head._replace(
                 status="open",
                 title=event.title,
                 title_by="person" if event.title else None,
@@ -79,17 +78,17 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
                 known_position=draft.fact.position,
             )
         case e.SessionRenamed(title=title, by=by):
-            head = replace(head, title=title, title_by=by if title else None)
+            head = head._replace(title=title, title_by=by if title else None)
         case e.SessionConfigured():
-            head = replace(head, config_version=draft.version)
+            head = head._replace(config_version=draft.version)
         case e.ApprovalModeSet(mode=mode):
-            head = replace(head, approval_mode=mode)
+            head = head._replace(approval_mode=mode)
         case e.SessionArchived():
-            head = replace(head, status="archived")
+            head = head._replace(status="archived")
         case e.SessionUnarchived() | e.SessionRestored():
-            head = replace(head, status="open")
+            head = head._replace(status="open")
         case e.SessionDeleted():
-            head = replace(head, status="deleted")
+            head = head._replace(status="deleted")
         case _:
             assert_never(event)
     draft.head = head
@@ -145,18 +144,18 @@ def _record_changed(draft: Draft, event: e.RecordKeepingEvent | e.Opaque) -> Non
         case e.DataRecorded():
             pass
         case e.RecordsLost(count=count, turn_id=turn_id):
-            draft.head = replace(head, open_losses=head.open_losses + 1)
+            draft.head = head._replace(open_losses=head.open_losses + 1)
             draft.losses.append(Loss(version=draft.version, count=count, turn_id=turn_id))
         case e.LossHealed(loss_version=version):
             loss = draft.known.losses.get(version)
             if loss is not None and loss.healed_version is None:
-                draft.head = replace(head, open_losses=head.open_losses - 1)
+                draft.head = head._replace(open_losses=head.open_losses - 1)
                 draft.losses.append(replace(loss, healed_version=draft.version))
         case e.HistoryImported():
-            draft.head = replace(head, known_position=draft.fact.position)
+            draft.head = head._replace(known_position=draft.fact.position)
         case e.Opaque():
             if draft.fact.envelope.affects == "history":
-                draft.head = replace(head, unreadable=head.unreadable + 1, tail_open=False)
+                draft.head = head._replace(unreadable=head.unreadable + 1, tail_open=False)
         case _:
             assert_never(event)
 

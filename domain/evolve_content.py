@@ -61,8 +61,7 @@ def add_call(draft: Draft, call: Call) -> None:
     """Add a new call, and what the fact says of it, to the transcript."""
     draft.calls.append(call)
     if draft.turn is not None:
-        draft.turn = replace(
-            draft.turn,
+        draft.turn = draft.turn._replace(
             calls=draft.turn.calls + 1,
             open_calls=draft.turn.open_calls + 1,
             gated_calls=draft.turn.gated_calls + call.gated,
@@ -104,8 +103,7 @@ def call_completed(draft: Draft, event: e.ToolCallCompleted) -> None:
         )
     )
     if turn is not None and call.requested_version is not None:
-        draft.turn = replace(
-            turn,
+        draft.turn = turn._replace(
             open_calls=turn.open_calls - 1,
             gated_calls=turn.gated_calls - call.gated,
         )
@@ -127,7 +125,7 @@ def compacted(draft: Draft, event: e.HistoryCompacted) -> None:
     head = draft.head
     index = message_index(draft.known, event.through_message_id)
     if index is None:
-        draft.head = replace(head, unreadable=head.unreadable + 1)
+        draft.head = head._replace(unreadable=head.unreadable + 1)
         return
     archived = max(head.archived, index + 1)
     base = model = chain(EMPTY, digest("user", readable(summary_parts(event))))
@@ -137,8 +135,7 @@ def compacted(draft: Draft, event: e.HistoryCompacted) -> None:
             base = model
             model = model if message.digest is None else chain(model, message.digest)
             draft.messages.append(replace(message, model_fingerprint=model))
-    draft.head = replace(
-        head,
+    draft.head = head._replace(
         archived=archived,
         tail_open=head.tail_open and archived < head.messages,
         summary_version=draft.version,

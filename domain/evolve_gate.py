@@ -76,9 +76,9 @@ def verdict_status(event: e.GateDecided) -> GateStatus:
 
 
 def _count_gates(draft: Draft, by: int) -> None:
-    draft.head = replace(draft.head, open_gates=draft.head.open_gates + by)
+    draft.head = draft.head._replace(open_gates=draft.head.open_gates + by)
     if draft.turn is not None:
-        draft.turn = replace(draft.turn, open_gates=draft.turn.open_gates + by)
+        draft.turn = draft.turn._replace(open_gates=draft.turn.open_gates + by)
 
 
 def _hold_call(draft: Draft, event: e.GateOpened, tool_call_id: str) -> None:
@@ -110,4 +110,4 @@ def _mark(draft: Draft, call: Call, *, gated: bool) -> None:
     draft.calls.append(replace(call, gated=gated))
     if draft.turn is not None:
         by = 1 if gated else -1
-        draft.turn = replace(draft.turn, gated_calls=draft.turn.gated_calls + by)
+        draft.turn = draft.turn._replace(gated_calls=draft.turn.gated_calls + by)

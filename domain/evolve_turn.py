@@ -1,6 +1,5 @@
 """What is a session after a turn began, ended, or used a model?"""
 
-from dataclasses import replace
 
 from domain import events as e
 from domain.draft import Draft
@@ -24,8 +23,8 @@ def turn_started(draft: Draft, event: e.TurnStarted) -> None:
         producer_sequence=producer.sequence if producer else None,
         history_sent=event.history_sent,
     )
-    draft.head = replace(
-        draft.head, turns=draft.head.turns + 1, turn_id=event.turn_id, tail_open=False
+    draft.head = draft.head._replace(
+        turns=draft.head.turns + 1, turn_id=event.turn_id, tail_open=False
     )
     for item, message in enumerate(event.messages):
         pieces = pieces_of(event, draft.version, item)
@@ -41,19 +40,18 @@ def turn_ended(
     """
     head, turn = draft.head, draft.turn
     still = None if head.turn_id == event.turn_id else head.turn_id
-    draft.head = head = replace(head, tail_open=False, turn_id=still)
+    draft.head = head = head._replace(tail_open=False, turn_id=still)
     if turn is None or turn.status != "running":
         return
     count = event.record_count
     if draft.fact.envelope.producer is not None:
         records = turn.records - 1
         if count is None:
-            draft.head = replace(head, unverified_turns=head.unverified_turns + 1)
+            draft.head = head._replace(unverified_turns=head.unverified_turns + 1)
         elif count != records:
-            draft.head = replace(head, miscounted_turns=head.miscounted_turns + 1)
-        turn = replace(turn, records=records)
-    draft.turn = replace(
-        turn,
+            draft.head = head._replace(miscounted_turns=head.miscounted_turns + 1)
+        turn = turn._replace(records=records)
+    draft.turn = turn._replace(
         status=status,
         ended_version=draft.version,
         ended_at=draft.fact.envelope.recorded_at,
@@ -65,8 +63,7 @@ def used(draft: Draft, event: e.UsageRecorded) -> None:
     """Add to the turn's sums."""
     turn = draft.turn
     if turn is not None:
-        draft.turn = replace(
-            turn,
+        draft.turn = turn._replace(
             input_tokens=turn.input_tokens + event.input_tokens,
             output_tokens=turn.output_tokens + event.output_tokens,
             cache_read_tokens=turn.cache_read_tokens + (event.cache_read_tokens or 0),

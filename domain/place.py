@@ -45,9 +45,8 @@ def place(  # the six things that a new message is made of
         model_fingerprint=head.model_fingerprint,
     )
     if draft.turn is not None:
-        draft.turn = replace(draft.turn, messages=draft.turn.messages + 1)
-    draft.head = replace(
-        head,
+        draft.turn = draft.turn._replace(messages=draft.turn.messages + 1)
+    draft.head = head._replace(
         messages=head.messages + 1,
         leading=head.leading and role in CONFIGURATION,
         base_fingerprint=head.fingerprint,
@@ -75,8 +74,7 @@ def _link(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
         fingerprint=display if said is None else chain(display, said),
         model_fingerprint=model if said is None else chain(model, said),
     )
-    draft.head = replace(
-        head,
+    draft.head = head._replace(
         tail_open=message.role == "assistant" or message.partial,
         fingerprint=message.fingerprint,
         model_fingerprint=message.model_fingerprint,

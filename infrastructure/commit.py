@@ -165,7 +165,7 @@ def _place_knowledge(writing: Writing, session_key: int) -> None:
         if isinstance(fact.event, SessionOpened | HistoryImported)
     ]
     if known:
-        writing.state.head = replace(writing.state.head, known_position=known[-1])
+        writing.state.head = writing.state.head._replace(known_position=known[-1])
         _SET_KNOWN.run(
             writing.commit.connection,
             {"session_key_": session_key, "known_position": known[-1]},

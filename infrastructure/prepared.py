@@ -1,15 +1,42 @@
 """How does a Core statement run at the driver's speed?
 
-It is compiled once for each dialect and then executed as text with named parameters. Only plain
-types pass: integers, text, bytes, None; rows come back as the driver gives them.
+It is compiled once for each dialect, and then executed by the driver's own cursor in SQLAlchemy's
+transaction: a commit of a few rows costs less than the layers above it would. Only plain types
+pass: integers, text, bytes, None; rows come back as the driver gives them, with names.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
 
-from sqlalchemy import ClauseElement, Connection, CursorResult
+from sqlalchemy import ClauseElement, Connection
+from sqlalchemy.exc import DBAPIError
 
 Params: TypeAlias = Mapping[str, object]
+
+
+class Rows(list[Any]):
+    """What a statement answered: rows whose columns are attributes."""
+
+    def first(self) -> Any:  # noqa: ANN401 - a row of whatever was selected
+        """Return the first row, or None."""
+        return self[0] if self else None
+
+    def scalar_one_or_none(self) -> Any:  # noqa: ANN401 - a column of whatever was selected
+        """Return the first column of the only row, or None."""
+        return self[0][0] if self else None
+
+    def scalar_one(self) -> Any:  # noqa: ANN401 - as `scalar_one_or_none`
+        """Return the first column of the only row."""
+        return self[0][0]
+
+
+@dataclass(slots=True)
+class _Compiled:
+    sql: str
+    constants: dict[str, object]
+    row: Callable[..., Any] | None = None
 
 
 class Prepared:
@@ -17,26 +44,78 @@ class Prepared:
 
     def __init__(self, build: Callable[[str], ClauseElement]) -> None:
         self._build: Final = build
-        self._known: Final[dict[str, tuple[str, dict[str, object]]]] = {}
+        self._known: Final[dict[str, _Compiled]] = {}
 
-    def run(self, connection: Connection, params: Params) -> CursorResult[Any]:
-        """Execute once."""
-        sql, constants = self._compiled(connection)
-        return connection.exec_driver_sql(sql, {**constants, **params})
+    def run(self, connection: Connection, params: Params) -> Rows:
+        """Execute once.
+
+        Raises:
+            DBAPIError: what the driver raised, as SQLAlchemy names it.
+        """
+        compiled = self._compiled(connection)
+        cursor = _cursor(connection)
+        try:
+            cursor.execute(compiled.sql, {**compiled.constants, **params})
+            if cursor.description is None:
+                return Rows()
+            if compiled.row is None:
+                compiled.row = _row_class(tuple(column[0] for column in cursor.description))
+            return Rows(map(compiled.row, cursor.fetchall()))
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise _named(error, compiled.sql, connection) from error
+        finally:
+            cursor.close()
 
     def many(self, connection: Connection, params: Sequence[Params]) -> None:
-        """Execute for each of `params`; nothing at all for none."""
-        if params:
-            sql, constants = self._compiled(connection)
-            connection.exec_driver_sql(sql, [{**constants, **each} for each in params])
+        """Execute for each of `params`; nothing at all for none.
 
-    def _compiled(self, connection: Connection) -> tuple[str, dict[str, object]]:
+        Raises:
+            DBAPIError: as `run`.
+        """
+        if not params:
+            return
+        compiled = self._compiled(connection)
+        cursor = _cursor(connection)
+        try:
+            cursor.executemany(compiled.sql, [{**compiled.constants, **each} for each in params])
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise _named(error, compiled.sql, connection) from error
+        finally:
+            cursor.close()
+
+    def _compiled(self, connection: Connection) -> _Compiled:
         dialect = connection.dialect
         known = self._known.get(dialect.name)
         if known is None:
-            compiled = self._build(dialect.name).compile(dialect=dialect)
+            built = self._build(dialect.name).compile(dialect=dialect)
             constants = {
-                name: value for name, value in (compiled.params or {}).items() if value is not None
+                name: value for name, value in (built.params or {}).items() if value is not None
             }
-            known = self._known[dialect.name] = (str(compiled), constants)
+            known = self._known[dialect.name] = _Compiled(str(built), constants)
         return known
+
+
+def _cursor(connection: Connection) -> Any:  # noqa: ANN401 - the driver's own
+    return connection.connection.cursor()
+
+
+def _named(error: Exception, sql: str, connection: Connection) -> BaseException:
+    """Return the driver's error as SQLAlchemy would raise it, without any parameter."""
+    dialect = connection.dialect
+    return cast(
+        "BaseException",
+        DBAPIError.instance(
+            sql,
+            None,
+            error,
+            dialect.loaded_dbapi.Error,
+            hide_parameters=True,
+            dialect=dialect,
+        ),
+    )
+
+
+def _row_class(names: tuple[str, ...]) -> Callable[..., Any]:
+    row = namedtuple("Row", names)  # type: ignore[misc]  # noqa: PYI024 # pyright: ignore[reportUntypedNamedTuple] - the columns are known only now
+    row._mapping = property(lambda self: self._asdict())  # type: ignore[attr-defined]  # noqa: SLF001
+    return cast("Callable[..., Any]", row._make)

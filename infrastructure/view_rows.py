@@ -5,7 +5,6 @@ here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Table, bindparam, select, text
@@ -177,8 +176,9 @@ def _bytes(value: object) -> bytes | None:
 
 _KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss)
 _NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    kind: tuple(field.name for field in fields(kind)) for kind in _KINDS
+    kind: tuple(kind.__annotations__) for kind in _KINDS
 }
 _BLOBS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    kind: tuple(field.name for field in fields(kind) if field.type is bytes) for kind in _KINDS
+    kind: tuple(name for name, hint in kind.__annotations__.items() if hint is bytes)
+    for kind in _KINDS
 }
