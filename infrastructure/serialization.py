@@ -13,13 +13,15 @@ from pydantic import TypeAdapter, ValidationError
 from domain.decided import Decided
 from domain.events import Fact, Opaque, SessionEvent
 from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
+from domain.messages import Message
 from domain.raw_json import RawJson, dumped
 from domain.registry import KINDS
 
 Members: TypeAlias = dict[str, object]
 Lift: TypeAlias = Callable[[Members], Members]
+Lifts: TypeAlias = Mapping[tuple[str, int], Lift]
 
-LIFTS: Final[Mapping[tuple[str, int], Lift]] = {}
+LIFTS: Final[Lifts] = {}
 """From (type, old schema) to what turns its members into those of the next schema."""
 
 OPAQUE_IN_PARTS: Final = frozenset({"arguments", "output"})
@@ -30,7 +32,7 @@ class Unreadable(ValueError):
     """The data does not have the shape of its type."""
 
 
-def decode(type_: str, schema: int, body: bytes | None) -> Fact:
+def decode(type_: str, schema: int, body: bytes | None, lifts: Lifts = LIFTS) -> Fact:
     """Return the fact that was stored; never raises."""
     kind = KINDS.get(type_)
     if kind is None or schema > kind.schema:
@@ -40,7 +42,7 @@ def decode(type_: str, schema: int, body: bytes | None) -> Fact:
     try:
         members = members_of(type_, body)
         for old in range(schema, kind.schema):
-            members = LIFTS[type_, old](members)
+            members = lifts[type_, old](members)
         return event_of(type_, members)
     except (Unreadable, KeyError):
         return Opaque(reason="unreadable")
@@ -53,16 +55,11 @@ def members_of(type_: str, body: bytes) -> Members:
         Unreadable: the body is no JSON object.
     """
     try:
-        raw = raw_members(body) if body.lstrip()[:1] == b"{" else None
-        if raw is None:
-            raise Unreadable("no object")
-        opaque = _OPAQUE.get(type_, frozenset())
-        return {
-            name: RawJson(text) if name in opaque else _member(name, text)
-            for name, text in raw.items()
-        }
-    except (NotJson, ValueError) as error:
-        raise Unreadable("no JSON object") from error
+        if body.lstrip()[:1] == b"{":
+            return {name: _member(type_, name, raw) for name, raw in raw_members(body).items()}
+    except (NotJson, ValueError, IndexError, RecursionError):
+        pass  # whoever wrote these bytes did not read them first; their error would quote them
+    raise Unreadable("no JSON object")
 
 
 def event_of(type_: str, members: Mapping[str, object]) -> SessionEvent:
@@ -94,26 +91,31 @@ def _plain(value: object) -> object:
     return value
 
 
-def _member(name: str, text: bytes) -> object:
-    if name == "message":
-        return _message(text)
-    if name == "messages":
-        return tuple(_message(item) for item in raw_items(text))
+def _member(type_: str, name: str, text: bytes) -> object:
+    if name in _OPAQUE.get(type_, ()):
+        return RawJson(text)
+    if name in _MESSAGES.get(type_, ()):
+        return _message(text) if name == "message" else _items(text, _message)
     return parse(text)
 
 
 def _message(text: bytes) -> object:
-    members: Members = {}
-    for name, raw in raw_members(text).items():
-        if name == "content" and raw[:1] == b"[":
-            members[name] = tuple(part_of(item) for item in raw_items(raw))
-        else:
-            members[name] = parse(raw)
-    return members
+    if text[:1] != b"{":
+        return parse(text)
+    return {
+        name: _items(raw, part_of) if name == "content" else parse(raw)
+        for name, raw in raw_members(text).items()
+    }
 
 
-def part_of(text: bytes) -> dict[str, object]:
+def _items(text: bytes, read: Callable[[bytes], object]) -> object:
+    return tuple(map(read, raw_items(text))) if text[:1] == b"[" else parse(text)
+
+
+def part_of(text: bytes) -> object:
     """Return one part of a message, with what is opaque in it as it is written."""
+    if text[:1] != b"{":
+        return parse(text)
     raw = raw_members(text)
     type_: JsonValue = parse(raw["type"]) if "type" in raw else None
     readable = isinstance(type_, str) and type_ in READABLE_PARTS
@@ -125,11 +127,14 @@ def part_of(text: bytes) -> dict[str, object]:
     }
 
 
-def _opaque_fields(event: type[Any]) -> frozenset[str]:
-    return frozenset(name for name, hint in get_type_hints(event).items() if hint is object)
+def _fields(event: type[Any], *of: object) -> frozenset[str]:
+    return frozenset(name for name, hint in get_type_hints(event).items() if hint in of)
 
 
-_OPAQUE: Final = {name: _opaque_fields(kind.event) for name, kind in KINDS.items()}
+_OPAQUE: Final = {name: _fields(kind.event, object) for name, kind in KINDS.items()}
+_MESSAGES: Final = {
+    name: _fields(kind.event, Message, tuple[Message, ...]) for name, kind in KINDS.items()
+}
 _ADAPTERS: Final[Mapping[str, TypeAdapter[SessionEvent]]] = {
     name: TypeAdapter[SessionEvent](kind.event) for name, kind in KINDS.items()
 }
