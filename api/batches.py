@@ -11,7 +11,7 @@ from api.problems import Flaw, ProblemError
 from api.session_bodies import OpenFields, open_command
 from domain.commands import HeadClaim, Proposal
 from domain.events import SessionEvent
-from domain.identifiers import is_id
+from domain.identifiers import ID_RULE, is_id
 from domain.json_text import raw_items, raw_members
 from domain.raw_json import with_member
 from domain.recorded import ProducerStamp
@@ -24,7 +24,7 @@ EVENT_LIMIT: Final = 1024 * 1024
 
 
 class PreviousBody(Body):
-    """The last batch that the producer knows it wrote to this session."""
+    """The last batch that the producer knows it wrote to this session; sequence 0: none."""
 
     epoch: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
     sequence: Annotated[StrictInt, Field(ge=0, le=2**53)]
@@ -76,7 +76,7 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
     append = body.valid(AppendBody)
     producer = append.producer
     if not is_id(producer.id):
-        raise _flaw("an id matches ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "producer", "id")
+        raise _flaw(ID_RULE, "producer", "id")
     raw = raw_members(body.raw)
     events = raw_items(raw["events"])
     opening = raw_members(raw["open"]) if append.open is not None else {}
@@ -88,14 +88,8 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
             _proposal(event, raw_members(text)["data"], number)
             for number, (event, text) in enumerate(zip(append.events, events, strict=True))
         ],
-        previous=(
-            None
-            if producer.previous is None
-            else (producer.previous.epoch, producer.previous.sequence)
-        ),
-        expected_version=(
-            append.expected_version if expected_version is None else expected_version
-        ),
+        previous=_previous(producer),
+        expected_version=_expected(append, expected_version),
         claim=(
             None
             if append.head is None
@@ -106,6 +100,18 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
         ),
         open=None if append.open is None else open_command(append.open, opening),
     )
+
+
+def _previous(producer: ProducerBody) -> tuple[int, int] | None:
+    """Return the batch before this one; sequence 0 says as much as nothing: there was none."""
+    previous = producer.previous
+    return (previous.epoch, previous.sequence) if previous and previous.sequence else None
+
+
+def _expected(append: AppendBody, if_match: int | None) -> int | None:
+    if if_match is None or append.expected_version in {None, if_match}:
+        return append.expected_version if if_match is None else if_match
+    raise _flaw("If-Match and expected_version name different versions", "expected_version")
 
 
 def _check_size(body: RawBody) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from api.problems import Flaw, ProblemError
 from domain.json_text import JsonValue, NotJson, parse
@@ -103,10 +104,16 @@ def invalid(error: ValidationError, *at: str | int) -> ProblemError:
     """Return the problem that tells a validation's errors, without any value."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     flaws = [
-        Flaw(str(flaw["msg"]), (*at, *_without_variants(flaw["loc"])))
-        for flaw in found[:FLAWS_SHOWN]
+        Flaw(_said(flaw), (*at, *_without_variants(flaw["loc"]))) for flaw in found[:FLAWS_SHOWN]
     ]
     return ProblemError("invalid-value", "the body has members that mean nothing here", flaws=flaws)
+
+
+def _said(flaw: ErrorDetails) -> str:
+    """Return what is wrong; of a union's tag pydantic would repeat what was sent."""
+    if flaw["type"] == "union_tag_invalid":
+        return "`type` names no kind of part"
+    return str(flaw["msg"])
 
 
 def json_of(model: type[BaseModel], example: object = None) -> dict[str, Any]:

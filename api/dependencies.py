@@ -7,7 +7,7 @@ from fastapi import Depends, Header, Path, Request
 
 from api.errors import retry
 from api.problems import Flaw, ProblemError
-from domain.identifiers import is_id
+from domain.identifiers import ID_RULE, is_id
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 
@@ -30,8 +30,7 @@ def the_log(request: Request) -> Turnlog:
 
 def _id(value: str, name: str) -> str:
     if not is_id(value):
-        detail = "an id matches ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
-        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("path", name))])
+        raise ProblemError("invalid-value", ID_RULE, flaws=[Flaw(ID_RULE, ("path", name))])
     return value
 
 

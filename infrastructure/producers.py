@@ -1,6 +1,5 @@
 """Which epoch of a producer may write, and what did an earlier batch of it become?"""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,8 +8,9 @@ from typing import Final
 from sqlalchemy import Connection, Select, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from domain.canonical import canonical
 from domain.commands import Proposal
-from domain.json_text import parse
+from domain.json_text import JsonValue, parse
 from domain.recorded import ProducerStamp, Recorded
 from domain.registry import NAMES
 from infrastructure import tables as t
@@ -51,7 +51,6 @@ _OPEN_TURNS: Final = (
     select(t.streams.c.session_id, t.streams.c.session_key, t.turns)
     .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
     .where(t.turns.c.status == "running")
-    .order_by(t.streams.c.session_id)
 )
 
 
@@ -94,7 +93,7 @@ def open_turns(connection: Connection, project_id: str, producer_id: str) -> lis
     statement = _OPEN_TURNS.where(
         t.streams.c.project_id == project_id, t.turns.c.producer_id == producer_id
     )
-    return [
+    found = [
         OpenTurn(
             session_id=row.session_id,
             turn_id=row.turn_id,
@@ -104,6 +103,7 @@ def open_turns(connection: Connection, project_id: str, producer_id: str) -> lis
         )
         for row in connection.execute(statement)
     ]
+    return sorted(found, key=lambda turn: turn.session_id)  # not in a database's own order
 
 
 def earlier_batch(
@@ -148,12 +148,13 @@ def facts_digest(facts: Sequence[Recorded]) -> bytes | None:
 
 
 def _digest(events: Sequence[tuple[str, int | None, bytes]]) -> bytes:
-    read = [[type_, occurred_at, _as_sent(type_, body)] for type_, occurred_at, body in events]
-    text = json.dumps(read, sort_keys=True, separators=(",", ":"), default=str)
-    return sha256(text.encode()).digest()
+    read: JsonValue = [
+        [type_, occurred_at, _as_sent(type_, body)] for type_, occurred_at, body in events
+    ]
+    return sha256(canonical(read)).digest()
 
 
-def _as_sent(type_: str, body: bytes) -> object:
+def _as_sent(type_: str, body: bytes) -> JsonValue:
     """Return an event's data without the names that the log itself resolved."""
     data = parse(body)
     if isinstance(data, dict) and (

@@ -1,6 +1,6 @@
 """Events: append as a producer, page the log, read one, follow it live."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -13,8 +13,8 @@ from api.body import json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.examples import TURN_BATCH
 from api.following import follow
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
-from api.problems import ProblemError
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
+from api.problems import Flaw, ProblemError
 from api.session_shapes import event_json
 from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
 from api.writing import Key, Once, Written, once, replay_headers
@@ -27,13 +27,12 @@ from infrastructure.appending import append_batch
 from infrastructure.command_handler import Appended, Target
 from infrastructure.idempotency import Kept
 from infrastructure.mapper import StoredFact, recorded_of
-from infrastructure.reading.events import facts
+from infrastructure.reading.events import NEWEST_VERSION, facts
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["events"])
 MEDIA: Final = "application/json"
-NEWEST_VERSION: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,25 +114,18 @@ async def page_events(
         "order": order,
         "types": wanted,
     }
-    place = after
-    if page is not None:
-        if after is not None:
-            raise ProblemError("invalid-cursor", "a cursor goes without `after`")
-        [found] = place_of(page, parameters, 1)
-        if not isinstance(found, int):
-            raise ProblemError("invalid-cursor", "the cursor cannot be read")
-        place = found
+    bounds = _bounds(after, page, parameters, order)
 
     def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact]]:
         key, head, turn = session_head(connection, target)
         if after is not None and after > head.version:
             raise _ahead(after, head)
         judged = readiness(head, turn, log.policy(log.known_after(connection)))
-        stream = (target.project_id, target.session_id, key)
         stored = facts(
             connection,
-            stream,
-            after=place,
+            (target.project_id, target.session_id, key),
+            after=bounds.after,
+            before=bounds.before,
             limit=limit + 1,
             types=wanted,
             descending=order == "desc",
@@ -142,7 +134,11 @@ async def page_events(
 
     head, judged, stored = await log.read(look)
     shown = stored[:limit]
-    following = cursor([shown[-1].envelope.version], parameters) if len(stored) > limit else None
+    following = (
+        cursor([shown[-1].envelope.version, bounds.after], parameters)
+        if len(stored) > limit
+        else None
+    )
     items = b"[" + b",".join(map(event_json, shown)) + b"]"
     body = dumped(
         {
@@ -215,6 +211,25 @@ async def read_event(
     return Response(event_json(found[0]), media_type=MEDIA, headers=headers)
 
 
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Between which versions a page lies, both exclusive."""
+
+    after: int
+    before: int | None = None
+
+
+def _bounds(
+    after: int | None, page: str | None, parameters: Mapping[str, object], order: Order
+) -> _Bounds:
+    if page is None:
+        return _Bounds(after or 0)
+    if after is not None:
+        raise ProblemError("invalid-cursor", "a cursor goes without `after`")
+    last, least = map(whole, place_of(page, parameters, 2))
+    return _Bounds(last) if order == "asc" else _Bounds(least, last)
+
+
 def _answer(appended: Appended, *, replayed: bool) -> _Answer:
     events = [
         {"id": fact.envelope.event_id, "version": fact.version, "hash": fact.hash.hex()}
@@ -271,7 +286,8 @@ def _gate_id(fact: StoredFact) -> Shape:
 def _types(types: str | None) -> Sequence[str]:
     wanted = tuple(sorted({name.strip() for name in (types or "").split(",") if name.strip()}))
     if any(name not in KINDS and not is_id(name) for name in wanted):
-        raise ProblemError("invalid-value", "types are names of event types")
+        detail = "types are names of event types, separated by commas"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("query", "types"))])
     return wanted
 
 

@@ -1,6 +1,7 @@
 """Which facts does a session's log hold, as they were recorded?"""
 
 from collections.abc import Sequence
+from typing import Final
 
 from sqlalchemy import Connection, select
 
@@ -9,40 +10,38 @@ from infrastructure.mapper import StoredFact
 from infrastructure.recorder import COLUMNS, WITH_BODIES, stored_fact, stream_facts
 
 Stream = tuple[str, str, int]
+NEWEST_VERSION: Final = 2**31 - 1
 
 
-def facts(
+def facts(  # noqa: PLR0913 - what a page of the log can be asked for
     connection: Connection,
     stream: Stream,
     *,
-    after: int | None,
+    after: int = 0,
+    before: int | None = None,
     limit: int,
     types: Sequence[str] = (),
     descending: bool = False,
 ) -> list[StoredFact]:
-    """Return up to `limit` facts beyond version `after`, of these types if any are named.
+    """Return up to `limit` facts between two versions, of these types if any are named.
 
-    `stream` is (project id, session id, session key). `previous` is right only without `types`.
+    `stream` is (project id, session id, session key); both bounds are exclusive. `previous` is
+    right only without `types`.
     """
+    through = NEWEST_VERSION if before is None else before - 1
     if not types:
-        if descending:
-            through = None if after is None else after - 1
-            return stream_facts(
-                connection,
-                stream,
-                limit=limit,
-                desc=True,
-                **({} if through is None else {"lte": through}),
-            )
-        return stream_facts(connection, stream, gt=after or 0, limit=limit)
+        return stream_facts(connection, stream, gt=after, lte=through, desc=descending, limit=limit)
     version = t.events.c.version
     statement = (
         select(*COLUMNS)
         .select_from(WITH_BODIES)
-        .where(t.events.c.session_key == stream[2], t.events.c.type.in_(types))
+        .where(
+            t.events.c.session_key == stream[2],
+            t.events.c.type.in_(types),
+            version > after,
+            version <= through,
+        )
         .order_by(version.desc() if descending else version)
         .limit(limit)
     )
-    if after is not None:
-        statement = statement.where(version < after if descending else version > after)
     return [stored_fact(row, stream, b"") for row in connection.execute(statement)]
