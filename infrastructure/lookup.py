@@ -6,7 +6,7 @@ look-up is by an index, so its cost does not grow with the session.
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, select, text
 
 from domain.evolve import merge, message_index
 from domain.keys import Keys
@@ -48,7 +48,7 @@ _NAMED: Final = Prepared(
     lambda _: select(t.messages).where(
         t.messages.c.session_key == bindparam("session_key"),
         t.messages.c.message_id == bindparam("message_id"),
-        t.messages.c.named,
+        text("messages.named"),  # as the index says it; `= 1`, SQLite would read every message
     )
 )
 _FROM: Final = Prepared(
