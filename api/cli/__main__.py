@@ -1,0 +1,5 @@
+"""The command line, as `python -m api.cli`."""
+
+from api.cli import main
+
+main()

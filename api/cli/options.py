@@ -1,0 +1,51 @@
+"""What do many commands take?"""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from domain.identifiers import ID_RULE, is_id
+from domain.times import microseconds
+
+
+def _id(value: str) -> str:
+    if not is_id(value):
+        raise typer.BadParameter(ID_RULE)
+    return value
+
+
+def _maybe_id(value: str | None) -> str | None:
+    return None if value is None else _id(value)
+
+
+def _moment(value: str | None) -> str | None:
+    if value is None or (value.isascii() and value.isdigit() and len(value) < 10):  # noqa: PLR2004
+        return value
+    if microseconds(value) is None:
+        raise typer.BadParameter("a version, or an RFC 3339 time with an offset")
+    return value
+
+
+Session: TypeAlias = Annotated[
+    str, typer.Argument(metavar="SESSION", help="A session's id.", callback=_id)
+]
+MaybeSession: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="[SESSION]", help="A session's id.", callback=_maybe_id)
+]
+All: TypeAlias = Annotated[bool, typer.Option("--all", help="Every session of the project.")]
+Project: TypeAlias = Annotated[
+    str, typer.Option("--project", metavar="ID", help="The tenant.", callback=_id)
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Machine-readable: a JSON document, or one on each line.")
+]
+Url: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="Ask this server instead of the database."),
+]
+At: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="VERSION|TIME", help="As it stood then (RFC 3339).", callback=_moment
+    ),
+]

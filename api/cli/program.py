@@ -1,0 +1,323 @@
+"""Which commands are there, and how does each end?
+
+Commands are declared here with what they take; what they do is imported when one is run, so that
+help comes at once. This is the process's outermost edge: every error becomes one sentence here.
+"""
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+import typer
+
+from api.cli import failures
+from api.cli.failures import Failure, ReaderGone
+from api.cli.options import All, At, Json, MaybeSession, Project, Session, Url
+from api.cli.output import abandon, complain
+
+app = typer.Typer(
+    name="turnlog",
+    help="The log of what happens in the sessions of AI agents: record, import, read back.",
+    epilog=(
+        "Exit codes: 0 done, 1 not so or refused, 2 usage, or no fit database or server. "
+        "TURNLOG_DATABASE_URL names another database than the embedded one; "
+        "turnlog doctor lists all settings."
+    ),
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+database_commands = typer.Typer(help="Look after the database.")
+app.add_typer(database_commands, name="db")
+
+Limit = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
+
+
+@app.command("demo")
+def demo_command(
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="8765, or any that is free.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Whether to serve it as well.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Import a sample session, serve it, and say what to open or type next."""
+    from api.cli.demo import demo
+
+    demo(port, serve=serve, as_json=as_json)
+
+
+@app.command("serve")
+def serve_command(
+    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="0 is any that is free.")
+    ] = 8765,
+    as_json: Json = False,
+) -> None:
+    """Serve the REST interface on this machine until Ctrl-C or SIGTERM."""
+    from api.cli.serving import serve
+
+    serve(host, port, as_json=as_json)
+
+
+@app.command("import")
+def import_command(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of .jsonl files.")
+    ],
+    format_: Annotated[
+        Literal["claude-code", "turnlog"] | None,
+        typer.Option("--format", help="Not given: each file says it by its first line."),
+    ] = None,
+    on_conflict: Annotated[
+        Literal["refuse", "fork", "skip"],
+        typer.Option("--on-conflict", help="What to do if the session went on here."),
+    ] = "refuse",
+    project: Project = "default",
+    as_json: Json = False,
+) -> None:
+    """Import transcripts, newest files first; what is known already is not imported again.
+
+    Claude Code sessions lie in ~/.claude/projects. A report says what was lost.
+    """
+    from api.cli.importing import Wanted, import_paths
+
+    wanted = Wanted(project=project, format=format_, on_conflict=on_conflict)
+    _end(import_paths(paths, wanted, as_json=as_json))
+
+
+@app.command("export")
+def export_command(
+    session: Session,
+    file: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Not standard output.")
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Export a session as canonical JSON Lines, which import takes back byte for byte."""
+    from api.cli.exporting import export
+
+    export(project, url, session, file, as_json=as_json)
+
+
+@app.command("sessions")
+def sessions_command(
+    limit: Limit = 50,
+    status: Annotated[
+        Literal["open", "archived", "deleted", "all"], typer.Option("--status", help="Which.")
+    ] = "open",
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Part of the title.")
+    ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option("--parent", metavar="SESSION|none", help="Children of it; none: no child."),
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """List sessions, newest activity first."""
+    from api.cli.listing import list_sessions
+    from api.cli.wanted import SessionFilter
+
+    wanted = SessionFilter(status=status, title=title, parent=parent)
+    list_sessions(project, url, wanted, limit, as_json=as_json)
+
+
+@app.command("show")
+def show_command(
+    session: Session,
+    at: At = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")
+    ] = None,
+    form: Annotated[
+        Literal["text", "openai", "json"],
+        typer.Option("--format", help="openai: what the model sees, whole."),
+    ] = "text",
+    archived: Annotated[
+        bool, typer.Option("--archived", help="What compaction summarised, too.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Cut nothing.")] = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Show what was said in a session."""
+    from api.cli.showing import show_session
+
+    if form == "openai" and (limit is not None or archived):
+        sentence = "--format openai comes whole, and is what the model sees"
+        raise Failure("usage", sentence, failures.UNFIT)
+    show_session(
+        project,
+        url,
+        session,
+        at=at,
+        limit=limit,
+        form="json" if as_json and form == "text" else form,
+        archived=archived,
+        full=full,
+    )
+
+
+@app.command("tail")
+def tail_command(
+    session: Session,
+    after: Annotated[
+        int | None,
+        typer.Option("--after", min=0, max=2**31 - 1, help="A version; not given: the last ten."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow/--no-follow", help="Whether to wait for what comes.")
+    ] = True,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Follow a session's events as they are recorded; Ctrl-C ends it."""
+    from api.cli.tailing import tail
+
+    try:
+        tail(project, url, session, after=after, follow=follow, as_json=as_json)
+    except KeyboardInterrupt:
+        _end(failures.DONE if follow else failures.INTERRUPTED)
+
+
+@app.command("verify")
+def verify_command(
+    session: MaybeSession = None,
+    every: All = False,
+    receipt: Annotated[
+        str | None,
+        typer.Option("--receipt", metavar="VERSION:HASH", help="What an earlier one said."),
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Compute every hash again: name the first event that is not as it was written."""
+    from api.cli.verifying import verify
+
+    _one_or_all(session, every=every)
+    told = _receipt(receipt, session)
+    _end(verify(project, url, session, told, as_json=as_json))
+
+
+@app.command("rebuild")
+def rebuild_command(
+    session: MaybeSession = None,
+    every: All = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare, and write nothing.")] = False,
+    project: Project = "default",
+    as_json: Json = False,
+) -> None:
+    """Fold the views from the log again, and say whether they were equal."""
+    from api.cli.rebuilding import rebuild_views
+
+    _one_or_all(session, every=every)
+    _end(rebuild_views(project, session, check=check, as_json=as_json))
+
+
+@database_commands.command("upgrade")
+def upgrade_command(as_json: Json = False) -> None:
+    """Bring the database to the schema that this turnlog serves."""
+    from api.cli.upgrading import upgrade
+
+    upgrade(as_json=as_json)
+
+
+@app.command("doctor")
+def doctor_command(as_json: Json = False) -> None:
+    """Tell the settings and where they come from, the database, and what makes it unfit."""
+    from api.cli.doctor import examine
+
+    _end(examine(as_json=as_json))
+
+
+@app.command("version")
+def version_command(as_json: Json = False) -> None:
+    """Tell the version."""
+    from importlib.metadata import version
+
+    from api.cli.output import say
+
+    number = version("turnlog")
+    say(f'{{"version":"{number}"}}' if as_json else f"turnlog {number}")
+
+
+def main() -> NoReturn:
+    """Run the command that the process was started with, and end the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return its exit code."""
+    try:
+        code = app(list(arguments) or ["--help"], prog_name="turnlog", standalone_mode=False)
+    except ReaderGone:
+        abandon()
+        return failures.NOBODY_READS
+    except typer.Abort:
+        return failures.INTERRUPTED
+    except typer.TyperException as error:
+        return _fail(Failure("usage", error.format_message(), failures.UNFIT))
+    except Exception as error:  # noqa: BLE001 - the outermost edge
+        return _fail(_told(error))
+    return code if isinstance(code, int) else failures.DONE
+
+
+def _told(error: Exception) -> Failure:
+    if isinstance(error, Failure):
+        return error
+    from api.cli.translating import failure_of
+
+    known = failure_of(error)
+    if known is not None:
+        return known
+    # Where, and not what: an error's own words may hold what was said.
+    complain_lines(traceback.format_tb(error.__traceback__))
+    sentence = f"turnlog made a mistake ({type(error).__name__}); please report where it happened"
+    return Failure("internal-error", sentence, failures.DEFECT)
+
+
+def complain_lines(frames: Sequence[str]) -> None:
+    """Write where a defect happened."""
+    for frame in frames:
+        for line in frame.rstrip("\n").split("\n"):
+            complain(line)
+
+
+def _fail(failure: Failure) -> int:
+    complain(f"turnlog: {failure.sentence} ({failure.code})")
+    return failure.exit_code
+
+
+def _end(code: int) -> None:
+    if code:
+        raise typer.Exit(code)
+
+
+def _one_or_all(session: str | None, *, every: bool) -> None:
+    if (session is None) != every:
+        raise Failure("usage", "name a session, or give --all", failures.UNFIT)
+
+
+def _receipt(text: str | None, session: str | None) -> tuple[int, str] | None:
+    if text is None:
+        return None
+    version, _, digest = text.partition(":")
+    good = version.isascii() and version.isdigit() and 0 < int(version[:10]) < 2**31
+    hexadecimal = len(digest) == 64 and set(digest) <= set("0123456789abcdef")  # noqa: PLR2004
+    if not good or not hexadecimal or session is None:
+        sentence = "--receipt is VERSION:HASH of one session, as verify tells it"
+        raise Failure("usage", sentence, failures.UNFIT)
+    return int(version), digest

@@ -1,0 +1,193 @@
+"""What does a server say of a session? Its REST interface, asked with the standard library."""
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from threading import Event
+from typing import Final, cast
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from api.cli.failures import UNFIT, Failure
+from api.cli.wanted import SessionFilter
+from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
+from domain.raw_json import dumped
+
+PAGE: Final = 200
+CHUNK: Final = 64 * 1024
+TIMEOUT_S: Final = 60.0  # a stream says that it is still there every 15 s
+RETRY_S: Final = 1.0
+RETRIES: Final = 30
+DOCUMENT_LIMIT: Final = 1024 * 1024
+
+Query = Mapping[str, str | int | None]
+
+
+class Remote:
+    """One project of a server; see `Source`."""
+
+    def __init__(self, url: str, project_id: str) -> None:
+        self._url: Final = _checked(url)
+        self._base: Final = f"{self._url}/v1/projects/{quote(project_id, safe='')}"
+        # Servers are on this machine: what the environment says of proxies is not about them.
+        self._opener: Final = build_opener(ProxyHandler({}))
+
+    def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
+        """Yield sessions, newest activity first."""
+        query = {"status": wanted.status, "title": wanted.title, "parent": wanted.parent}
+        return self._pages("/sessions", query)
+
+    def session(self, session_id: str) -> bytes:
+        """Return a session."""
+        return self._document(_path(session_id))
+
+    def messages(
+        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+    ) -> Iterator[bytes]:
+        """Yield the transcript's messages, or its `newest` ones, in their order."""
+        path = _path(session_id, "transcript")
+        query = {"at": at, "include": "archived" if archived else None}
+        if newest is None:
+            yield from self._pages(path, query)
+            return
+        found: list[bytes] = []
+        for message in self._pages(path, query | {"order": "desc"}):
+            found.append(message)
+            if len(found) >= newest:
+                break
+        yield from reversed(found)
+
+    def openai(self, session_id: str, *, at: str | None) -> bytes:
+        """Return what the model sees as OpenAI chat messages."""
+        query = {"at": at, "format": "openai"}
+        members = raw_members(self._document(_path(session_id, "transcript"), query))
+        kept = ("messages", "losses", "through_version")
+        pairs = (b'"%s":%s' % (name.encode(), members[name]) for name in kept)
+        return b"{" + b",".join(pairs) + b"}"
+
+    def events(self, session_id: str, after: int, *, follow: bool) -> Iterator[bytes]:
+        """Yield events after a version, and then, if told to `follow`, those that come."""
+        if not follow:
+            yield from self._pages(_path(session_id, "events"), {"after": after})
+            return
+        path = _path(session_id, "events", "stream")
+        self.session(session_id)  # what cannot be reached now is not waited for
+        failures = 0
+        while True:
+            try:
+                for version, event in self._frames(path, after):
+                    failures = 0
+                    after = version
+                    yield event
+            except Failure as failure:
+                failures += 1
+                if failure.code not in _PASSING or failures > RETRIES:
+                    raise
+            Event().wait(RETRY_S)
+
+    def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
+        """Verify a session."""
+        body = {} if receipt is None else {"version": receipt[0], "hash": receipt[1]}
+        return self._document(_path(session_id, "verify"), body=dumped(body))
+
+    def export(self, session_id: str) -> Iterator[bytes]:
+        """Yield a session's export in pieces; none is a document by itself."""
+        with self._answer(_path(session_id, "export")) as answer:
+            while chunk := answer.read(CHUNK):
+                yield chunk
+
+    def _pages(self, path: str, query: Query) -> Iterator[bytes]:
+        place: str | None = None
+        first = dict(query)
+        while True:
+            members = raw_members(self._document(path, {**first, "limit": PAGE, "cursor": place}))
+            yield from raw_items(members["items"])
+            following = parse(members["next_cursor"])
+            if following is None:
+                return
+            place = str(following)
+            first.pop("after", None)  # the cursor says it
+
+    def _frames(self, path: str, after: int) -> Iterator[tuple[int, bytes]]:
+        with self._answer(path, {"after": after}) as answer:
+            name, version, data = "", 0, list[bytes]()
+            for raw in answer:
+                line = raw.rstrip(b"\n")
+                field, _, value = line.partition(b": ")
+                match field:
+                    case b"event":
+                        name = value.decode()
+                    case b"id" if value.isdigit():
+                        version = int(value)
+                    case b"data":
+                        data.append(value)
+                    case b"" if not line:
+                        if name == "event":
+                            yield version, b"\n".join(data)
+                        name, data = "", []
+                    case _:
+                        pass
+
+    def _document(self, path: str, query: Query | None = None, body: bytes | None = None) -> bytes:
+        with self._answer(path, query, body) as answer:
+            document = answer.read()
+        try:
+            raw_members(document)
+        except (NotJson, ValueError):
+            raise self._stranger() from None
+        return document
+
+    @contextmanager
+    def _answer(
+        self, path: str, query: Query | None = None, body: bytes | None = None
+    ) -> Generator[HTTPResponse]:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        url = f"{self._base}{path}{'?' if given else ''}{urlencode(given)}"
+        headers = {"Accept": "application/json, text/event-stream, application/x-ndjson"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = Request(url, data=body, headers=headers)  # noqa: S310 - http, see _checked
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                yield cast("HTTPResponse", answer)
+        except HTTPError as error:
+            with error:
+                raise self._told(error) from None
+        except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
+            sentence = f"no server answers at {self._url}, or it stopped in the middle"
+            raise Failure("server-unreachable", sentence, UNFIT) from error
+
+    def _told(self, error: HTTPError) -> Failure:
+        try:
+            document: object = json.loads(error.read(DOCUMENT_LIMIT))
+        except (ValueError, OSError, HTTPException):
+            return self._stranger()
+        problem = cast("dict[str, JsonValue]", document) if isinstance(document, dict) else {}
+        code, detail = problem.get("code"), problem.get("detail")
+        if not isinstance(code, str) or not isinstance(detail, str):
+            return self._stranger()
+        return Failure(code, detail)
+
+    def _stranger(self) -> Failure:
+        return Failure("not-turnlog", f"what answers at {self._url} is no turnlog", UNFIT)
+
+
+_PASSING: Final = frozenset({"server-unreachable", "shutting-down"})
+
+
+def _path(session_id: str, *more: str) -> str:
+    return "/".join(("", "sessions", quote(session_id, safe=""), *more))
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+        parts = urlsplit("")
+    if not good or parts.query or parts.fragment or parts.username or not url.isprintable():
+        raise Failure("usage", "--url is http://HOST:PORT of a turnlog server", UNFIT)
+    return url.rstrip("/")

@@ -1,0 +1,182 @@
+"""`turnlog show`: what was said in a session, for reading?
+
+Written message by message, as it comes: who, text, tools with what they were given and gave back,
+and what state things are in. What is too long is cut, with how much is missing; nothing that was
+said can steer the terminal.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, TypeAlias, cast
+
+from rich.text import Text
+
+from api.cli.output import show, terminal_width, write, write_lines
+from api.cli.source import Source, source
+from api.cli.terminal_text import cut, cut_lines, inert, one_line
+from domain.json_text import JsonValue, dump, parse
+
+Form: TypeAlias = Literal["text", "openai", "json"]
+OUTPUT_LINES: Final = 8
+REASONING_LINES: Final = 4
+ALL_LINES: Final = 10_000_000
+INDENT: Final = "  "
+_COLOURS: Final = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow"}
+
+
+def show_session(  # noqa: PLR0913
+    project: str,
+    url: str | None,
+    session_id: str,
+    *,
+    at: str | None,
+    limit: int | None,
+    form: Form,
+    archived: bool,
+    full: bool,
+) -> None:
+    """Write a session's transcript."""
+    with source(project, url) as found:
+        match form:
+            case "openai":
+                write(found.openai(session_id, at=at) + b"\n")
+            case "json":
+                write_lines(found.messages(session_id, at=at, newest=limit, archived=archived))
+            case "text":
+                messages = found.messages(session_id, at=at, newest=limit, archived=archived)
+                _write_head(found, session_id, at)
+                turn = ""
+                for message in map(parse, messages):
+                    began, turn = turn, text_of(message, "turn_id")
+                    show(*_message(message, "" if turn == began else turn, full=full))
+
+
+def text_of(value: JsonValue, name: str) -> str:
+    """Return a member as text; empty if it is not there."""
+    found = value.get(name) if isinstance(value, dict) else None
+    if found is None:
+        return ""
+    return found if isinstance(found, str) else dump(found).decode()
+
+
+def _write_head(found: Source, session_id: str, at: str | None) -> None:
+    session = parse(found.session(session_id))
+    title = one_line(text_of(session, "title")) or "(no title)"
+    state = text_of(session, "turn_status") or text_of(session, "status")
+    counts = f"{text_of(session, 'messages')} messages, {text_of(session, 'turns')} turns"
+    parent = text_of(session, "parent_session_id")
+    about = [
+        session_id,
+        state,
+        f"{counts}, version {text_of(session, 'through_version')}",
+        *([f"under {parent}"] if parent else []),
+        *([f"shown as of {at}"] if at else []),
+    ]
+    show(Text(title, style="bold"), Text(" · ".join(about), style="dim"), "")
+
+
+def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[Text]:
+    if not isinstance(message, dict):
+        return
+    role = text_of(message, "role")
+    marks = [
+        f"[{mark}]"
+        for mark in (
+            text_of(message, "state").replace("live", ""),
+            text_of(message, "status"),
+            "summary" if message.get("summary") else "",
+        )
+        if mark
+    ]
+    who = one_line(text_of(message.get("author"), "display")) or role
+    about = " ".join(
+        ["", f"#{text_of(message, 'index')}", *([f"turn {turn}"] if turn else []), *marks]
+    )
+    yield Text.assemble((who, _COLOURS.get(role, "bold")), (one_line(about), "dim"))
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict):
+            for line in _part(part, full=full):
+                yield _indented(line)
+    yield Text("")
+
+
+def _indented(line: Text) -> Text:
+    return Text.assemble(INDENT, line, overflow="fold")
+
+
+def _part(part: Mapping[str, JsonValue], *, full: bool) -> Iterator[Text]:
+    value = cast("dict[str, JsonValue]", part)
+    match part.get("type"):
+        case "text":
+            yield from _block(text_of(value, "text"))
+        case "reasoning":
+            lines = ALL_LINES if full else REASONING_LINES
+            yield from _lines(f"(thinks) {text_of(value, 'text')}", lines, "dim italic", full=full)
+        case "tool_call":
+            yield _call(value, full=full)
+        case "tool_result":
+            yield from _result(value, full=full)
+        case "attachment":
+            named = text_of(value, "filename") or text_of(value, "attachment_id")
+            facts = [named, text_of(value, "media_type"), _size(text_of(value, "size"))]
+            yield Text(f"[attachment {one_line(', '.join(filter(None, facts)))}]", style="magenta")
+        case "missing":
+            yield Text(f"[not stored any more: {one_line(text_of(value, 'reason'))}]", style="red")
+        case type_:
+            rest = {name: item for name, item in value.items() if name != "type"}
+            shown = f"[{type_ if isinstance(type_, str) else '?'}] {dump(rest).decode()}"
+            yield from _lines(shown, 1, "dim", full=full)
+
+
+def _call(call: dict[str, JsonValue], *, full: bool) -> Text:
+    name = one_line(text_of(call, "name")) or "(unnamed tool)"
+    status = text_of(call, "status")
+    gate = text_of(call.get("gate"), "status")
+    marks = f" [{status}{f', gate {gate}' if gate else ''}]" if status or gate else ""
+    given = text_of(call, "arguments")
+    room = terminal_width() - len(INDENT) - len(name) - len(marks) - 3
+    arguments = inert(given) if full else cut(given, max(room, 20))
+    return Text.assemble(
+        ("→ ", "yellow"), (name, "bold"), " ", arguments, (one_line(marks), "dim"), overflow="fold"
+    )
+
+
+def _result(result: dict[str, JsonValue], *, full: bool) -> Iterator[Text]:
+    marks = [name for name in ("is_error", "denied") if result.get(name) is True]
+    about = " ".join([one_line(text_of(result, "name")), *(f"[{mark}]" for mark in marks)])
+    style = "red" if marks else ""
+    yield Text.assemble(("← ", "yellow"), (about.strip() or "result", style or "bold"))
+    lines = ALL_LINES if full else OUTPUT_LINES
+    for line in _lines(_output_text(result.get("output")), lines, style, full=full):
+        yield _indented(line)
+
+
+def _output_text(output: JsonValue) -> str:
+    """Return an output as text: what providers wrap in parts of text is unwrapped."""
+    if output is None or isinstance(output, str):
+        return output or ""
+    texts = [
+        part["text"]
+        for part in (output if isinstance(output, list) else [])
+        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part["text"], str)
+    ]
+    whole = isinstance(output, list) and len(texts) == len(output)
+    return "\n".join(texts) if whole else dump(output).decode()
+
+
+def _block(text: str) -> Iterator[Text]:
+    for line in inert(text).rstrip("\n").split("\n"):
+        yield Text(line, overflow="fold")
+
+
+def _lines(text: str, lines: int, style: str, *, full: bool) -> Iterator[Text]:
+    if full:
+        shown = inert(text).rstrip("\n").split("\n")
+    else:
+        shown = cut_lines(text.rstrip("\n"), terminal_width() - 2 * len(INDENT), lines)
+    for line in shown:
+        yield Text(line, style=style, overflow="fold")
+
+
+def _size(size: str) -> str:
+    return f"{size} bytes" if size else ""

@@ -1,0 +1,57 @@
+"""From where does a command read: the database, or a server?
+
+Both give the JSON that the REST interface shows, so that a command is written once.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from api.cli.opening import the_log
+from api.cli.remote import Remote
+from api.cli.stored import Stored
+from api.cli.wanted import SessionFilter
+
+
+class Source(Protocol):
+    """Where sessions are read from; every answer is one JSON document."""
+
+    def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
+        """Yield sessions, newest activity first."""
+        ...
+
+    def session(self, session_id: str) -> bytes:
+        """Return a session."""
+        ...
+
+    def messages(
+        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+    ) -> Iterator[bytes]:
+        """Yield the transcript's messages, or its `newest` ones, in their order."""
+        ...
+
+    def openai(self, session_id: str, *, at: str | None) -> bytes:
+        """Return what the model sees as OpenAI chat messages."""
+        ...
+
+    def events(self, session_id: str, after: int, *, follow: bool) -> Iterator[bytes]:
+        """Yield events after a version, and then, if told to `follow`, those that come."""
+        ...
+
+    def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
+        """Verify a session."""
+        ...
+
+    def export(self, session_id: str) -> Iterator[bytes]:
+        """Yield a session's export in pieces; none is a document by itself."""
+        ...
+
+
+@contextmanager
+def source(project_id: str, url: str | None) -> Generator[Source]:
+    """Give the server at `url`, else the database of the settings."""
+    if url is not None:
+        yield Remote(url, project_id)
+        return
+    with the_log() as log:
+        yield Stored(log, project_id)

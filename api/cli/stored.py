@@ -1,0 +1,138 @@
+"""What does the database say of a session, as the REST interface would?"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Event
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from api.cli.wanted import SessionFilter
+from api.session_shapes import event_json, session_shape
+from api.verification_shapes import verification_shape
+from domain.raw_json import dumped
+from domain.readiness import readiness
+from domain.times import microseconds
+from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
+from infrastructure.export import export_session
+from infrastructure.reading.events import facts
+from infrastructure.reading.moment import At, Moment, moment
+from infrastructure.reading.sessions import (
+    SessionQuery,
+    SessionView,
+    session,
+    session_head,
+    sessions,
+)
+from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.verification import Receipt, verify
+from projections.openai_chat import openai_chat
+
+PAGE: Final = 200
+LOOK_S: Final = 0.25
+
+Answer = TypeVar("Answer")
+
+
+class Stored:
+    """One project of an open log; see `Source`."""
+
+    def __init__(self, log: Turnlog, project_id: str) -> None:
+        self._log: Final = log
+        self._project_id: Final = project_id
+
+    def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
+        """Yield sessions, newest activity first."""
+        after: tuple[int, int] | None = None
+        while True:
+            query = SessionQuery(
+                project_id=self._project_id,
+                status=wanted.status,
+                title=wanted.title,
+                parent={"none": None, None: "*"}.get(wanted.parent, wanted.parent),
+                after=after,
+                limit=PAGE,
+            )
+            found = self._read(partial(sessions, query=query))
+            known_after = self._read(self._log.known_after)
+            for _, view in found:
+                yield self._session_json(view, known_after, whole=False)
+            if len(found) < PAGE:
+                return
+            after = (found[-1][1].head.updated_at, found[-1][0])
+
+    def session(self, session_id: str) -> bytes:
+        """Return a session."""
+        target = self._target(session_id)
+        view = self._read(lambda connection: session(connection, target))
+        return self._session_json(view, self._read(self._log.known_after), whole=True)
+
+    def messages(
+        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+    ) -> Iterator[bytes]:
+        """Yield the transcript's messages, or its `newest` ones, in their order."""
+        found = self._moment(session_id, at)
+        shown = extent(found, with_archived=archived)
+        slot = shown.first if newest is None else max(shown.first, shown.end - newest)
+        while slot < shown.end:
+            window = shown.after(slot, PAGE)
+            messages = self._read(partial(page, moment=found, window=window))
+            yield from (dumped(message.shape()) for message in messages)
+            slot = window.high
+
+    def openai(self, session_id: str, *, at: str | None) -> bytes:
+        """Return what the model sees as OpenAI chat messages."""
+        found = self._moment(session_id, at)
+        live = self._read(lambda connection: live_view(connection, found))
+        form = openai_chat(live.messages, live.earlier_calls)
+        losses = [loss.shape() for loss in form.losses]
+        return dumped(
+            {"messages": form.messages, "losses": losses, "through_version": found.through}
+        )
+
+    def events(self, session_id: str, after: int, *, follow: bool) -> Iterator[bytes]:
+        """Yield events after a version, and then, if told to `follow`, those that come."""
+        target = self._target(session_id)
+        key, _, __ = self._read(lambda connection: session_head(connection, target))
+        stream = (target.project_id, target.session_id, key)
+        never = Event()
+        while True:
+            found = self._read(partial(facts, stream=stream, after=after, limit=PAGE))
+            yield from map(event_json, found)
+            after = found[-1].envelope.version if found else after
+            if len(found) < PAGE:
+                if not follow:
+                    return
+                never.wait(LOOK_S)
+
+    def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
+        """Verify a session."""
+        told = receipt and Receipt(version=receipt[0], hash=bytes.fromhex(receipt[1]))
+        found = verify(self._log.database, self._project_id, session_id, told)
+        return dumped(verification_shape(found))
+
+    def export(self, session_id: str) -> Iterator[bytes]:
+        """Yield a session's export in pieces; none is a document by itself."""
+        target = self._target(session_id)
+        self._read(lambda connection: session_head(connection, target))
+        return export_session(self._log.database, self._project_id, session_id)
+
+    def _target(self, session_id: str) -> Target:
+        return Target(project_id=self._project_id, session_id=session_id)
+
+    def _read(self, look: Callable[[Connection], Answer]) -> Answer:
+        return self._log.read_now(look)
+
+    def _moment(self, session_id: str, at: str | None) -> Moment:
+        target = self._target(session_id)
+        when = None if at is None else _when(at)
+        return self._read(lambda connection: moment(connection, target, when))
+
+    def _session_json(self, view: SessionView, known_after: int, *, whole: bool) -> bytes:
+        judged = readiness(view.head, view.open_turn, self._log.policy(known_after))
+        return dumped(session_shape(view, judged, whole=whole))
+
+
+def _when(at: str) -> At:
+    return At(version=int(at)) if at.isdigit() else At(time=microseconds(at))

@@ -1,0 +1,15 @@
+"""Which sessions does a command ask for?"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Status: TypeAlias = Literal["open", "archived", "deleted", "all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Which sessions; `parent` is a session, or "none" for those without one."""
+
+    status: Status = "open"
+    title: str | None = None
+    parent: str | None = None
