@@ -6,7 +6,7 @@ from uuid import uuid4
 from pydantic import Field, StrictInt, StrictStr
 
 from api.body import Body, RawBody, validated
-from api.event_bodies import EVENT_BODIES
+from api.event_bodies import EVENT_BODIES, Moment
 from api.problems import Flaw, ProblemError
 from api.session_bodies import OpenFields, open_command
 from domain.commands import HeadClaim, Proposal
@@ -53,7 +53,7 @@ class EventBody(Body):
 
     type: StrictStr
     data: dict[str, Any]
-    occurred_at: StrictStr | None = None
+    occurred_at: Moment | None = None
 
 
 class AppendBody(Body):
@@ -131,12 +131,11 @@ def _proposal(event: EventBody, data: bytes, number: int) -> Proposal:
         detail = f"an event's data has at most {EVENT_LIMIT} bytes"
         raise ProblemError("body-too-large", detail, flaws=[Flaw(detail, (*at, "data"))])
     validated(model, event.data, *at, "data")
-    occurred_at = microseconds(event.occurred_at)
-    if event.occurred_at is not None and occurred_at is None:
-        raise _flaw("a time is RFC 3339 with an offset", *at, "occurred_at")
     if event.type == "gate-opened":
         data = with_member(data, "gate_id", f"gate-{uuid4()}")
-    return Proposal(event=_event(event.type, data), body=data, occurred_at=occurred_at)
+    return Proposal(
+        event=_event(event.type, data), body=data, occurred_at=microseconds(event.occurred_at)
+    )
 
 
 def _event(type_: str, data: bytes) -> SessionEvent:

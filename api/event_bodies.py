@@ -7,13 +7,28 @@ are those of the event in `domain.events`; a test keeps the two together.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
+from pydantic_core import PydanticCustomError
 
 from api.body import Body
+from domain.times import microseconds
 
 Text = StrictStr
 Count = Annotated[StrictInt, Field(ge=0, le=2**53)]
 Anything = Any
+_EARLIEST: Final = microseconds("0001-01-01T00:00:00Z") or 0
+_LATEST: Final = microseconds("9999-12-31T23:59:59.999999Z") or 0
+
+
+def _moment(text: str) -> str:
+    moment = microseconds(text)
+    # At the ends of the calendar an offset leads to a year that cannot be shown in UTC.
+    if moment is None or not _EARLIEST <= moment <= _LATEST:
+        raise PydanticCustomError("time", "a time is RFC 3339 with an offset")
+    return text
+
+
+Moment = Annotated[Text, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 
 
 class TextPart(Body):
@@ -128,7 +143,7 @@ class GateOpenedBody(Body):
     arguments: dict[str, Anything] | Text | None = None
     options: Anything = None
     answer_schema: Anything = None
-    expires_at: Text | None = None
+    expires_at: Moment | None = None
 
 
 class GateDecidedBody(Body):
