@@ -162,15 +162,19 @@ def _at_time(_: str) -> Select[Any]:
     search = select(literal(0).label("low"), newest.label("high")).cte("search", recursive=True)
     middle = (search.c.low + search.c.high + 1) // 2
     event = t.events.c
-    here = (event.session_key == bindparam("session_key")) & (event.version == middle)
-    early = event.recorded_at <= bindparam("moment")
+    recorded = (
+        select(event.recorded_at)
+        .where(event.session_key == bindparam("session_key"), event.version <= middle)
+        .order_by(event.version.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    early = recorded <= bindparam("moment")
     search = search.union_all(
         select(
             case((early, middle), else_=search.c.low),
             case((early, search.c.high), else_=middle - 1),
-        )
-        .select_from(search.outerjoin(t.events, here))
-        .where(search.c.low < search.c.high)
+        ).where(search.c.low < search.c.high)
     )
     return select(search.c.low).where(search.c.low == search.c.high)
 

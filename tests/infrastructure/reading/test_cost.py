@@ -1,0 +1,111 @@
+"""A view costs what it shows: as many statements at 10 messages as at 400, each by an index."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Connection
+
+from domain.readiness import Policy
+from infrastructure.reading.approvals import GateQuery, gate, gates, named_gate
+from infrastructure.reading.audit import AuditQuery, audit
+from infrastructure.reading.fingerprint import fingerprints
+from infrastructure.reading.moment import At, Moment, find_message, moment
+from infrastructure.reading.readiness import judged
+from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.reading.turns import TurnQuery, turn, turns
+from tests.infrastructure.reading.asking import counted, long_session, statements
+from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose, target
+
+MESSAGES_A_TURN = 4
+SHORT, LONG = "short", "long"
+Look = Callable[[Connection, Moment], object]
+POLICY = Policy(unverified_turns=False)
+
+
+def first_page(connection: Connection, moment: Moment) -> object:
+    shown = extent(moment, with_archived=True)
+    return page(connection, moment, shown.after(shown.first, 8))
+
+
+def last_page(connection: Connection, moment: Moment) -> object:
+    shown = extent(moment, with_archived=False)
+    return page(connection, moment, shown.before(shown.end, 8))
+
+
+def page_around(connection: Connection, moment: Moment) -> object:
+    shown = extent(moment, with_archived=False)
+    index = find_message(connection, moment.key, "t2:1", moment.through)
+    assert index is not None
+    return page(connection, moment, shown.around(shown.slot(index), 8))
+
+
+VIEWS: dict[str, Look] = {
+    "first page": first_page,
+    "last page": last_page,
+    "page around": page_around,
+    "whole": live_view,
+    "turns": lambda c, m: turns(c, m.key, TurnQuery()),
+    "turn": lambda c, m: turn(c, m.key, "t2"),
+    "readiness": lambda c, m: judged(c, m, POLICY),
+    "fingerprints": lambda c, m: fingerprints(c, m, v1=True),
+    "inbox": lambda c, _: gates(c, GateQuery(project_id="default", status="all")),
+    "waiting": lambda c, m: gates(c, GateQuery(project_id="default", session_key=m.key)),
+    "named gate": lambda c, m: named_gate(c, "default", m.key, f"g-{m.target.session_id}-t1"),
+    "gate": lambda c, m: gate(c, "default", f"g-{m.target.session_id}-t1"),
+    "audit": lambda c, m: audit(c, ("default", m.target.session_id, m.key), AuditQuery()),
+}
+MOMENTS: dict[str, At | None] = {
+    "now": None,
+    "a version": At(version=14),
+    "a time": At(time=NEW_YEAR + 2 * SECOND),
+}
+
+
+def test_every_view_takes_as_many_statements_at_10_messages_as_at_400(store: Store) -> None:
+    for session_id, messages in ((SHORT, 12), (LONG, 400)):
+        store.clock.at = NEW_YEAR
+        long_session(store, messages // MESSAGES_A_TURN, session_id)
+        store.append(
+            [propose("history-compacted", b'{"summary":"so far","through_message_id":"t1:4"}')],
+            session_id,
+        )
+
+    for when, at in MOMENTS.items():
+        for name, look in VIEWS.items():
+            short = statements(store, look, at, SHORT)
+            long = statements(store, look, at, LONG)
+            assert short == long <= 16, (name, when)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_what_waits_anywhere_is_found_in_the_index_of_open_gates(store: Store) -> None:
+    long_session(store, 1)
+    query = GateQuery(project_id="default", after=(1, "g"))
+    steps = plan(store, lambda c, _: gates(c, query))
+
+    place = "gates USING INDEX ix_gates_open (project_id=? AND (opened_at,gate_id)<(?,?))"
+    assert any(place in step for step in steps), steps
+    assert not any(step.startswith(("SCAN", "USE TEMP")) for step in steps), steps
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+@pytest.mark.parametrize("name", ["first page", "last page", "page around", "turns", "audit"])
+def test_no_page_scans_a_table_or_sorts_one(store: Store, name: str) -> None:
+    long_session(store, 3)
+    steps = plan(store, VIEWS[name])
+
+    assert steps
+    assert not any(step.startswith(("SCAN", "USE TEMP")) for step in steps), steps
+
+
+def plan(store: Store, look: Look) -> list[str]:
+    """Return how SQLite finds what each statement of a view asks for."""
+    with counted(store) as (connection, seen):
+        found = moment(connection, target("s1"))
+        seen.clear()
+        look(connection, found)
+        return [
+            f"{row.detail} <- {statement}"
+            for statement in tuple(seen)
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
+        ]
