@@ -12,15 +12,19 @@ from domain.events.session import Parent
 from domain.raw_json import RawJson
 from domain.recorded import Recorded
 from domain.refusals import ImportConflict, VersionMoved
+from infrastructure.canonical_import import import_export
 from infrastructure.command_handler import Caller
+from infrastructure.export import export_session
 from infrastructure.import_planning import Transcript, plan
 from infrastructure.import_sources import Lines, Source, files, given, split
 from infrastructure.import_writing import write_session
 from infrastructure.importing import ClaudeCodeImport, FileImport, OnConflict
 from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify
+from tests.conftest import NewDatabase
+from tests.databases import DATABASE_KINDS, DatabaseKind
 from tests.infrastructure.imports.session_file import A, R, U, call, js, text
-from tests.infrastructure.writing import NEW_YEAR, Store, note, target, turn
+from tests.infrastructure.writing import NEW_YEAR, Store, note, opened, target, turn
 
 ONE = [U("u1", None, "hi"), A("a1", "u1", "m1", text("hello"), stop="end_turn")]
 TWO = [
@@ -29,6 +33,7 @@ TWO = [
     R("r2", "a2", "c1", "found"),
     A("a3", "r2", "m3", text("there"), stop="end_turn"),
 ]
+SAMPLE = Path(__file__).parents[2] / "infrastructure" / "samples" / "claude-code-session.jsonl"
 FIRST_TURN = ["turn-started", "message-recorded", "turn-completed"]
 SECOND_TURN = [
     "turn-started",
@@ -349,3 +354,18 @@ def test_a_session_longer_than_a_batch_is_one_transaction(store: Store) -> None:
         parent = f"a{number}"
     assert take(store, lines).facts == 1 + 3 * 400 + 1
     assert sound(store)
+
+
+@pytest.mark.parametrize("other", DATABASE_KINDS)
+def test_an_imported_file_is_exported_the_same_from_either_database(
+    store: Store, new_database: NewDatabase, other: DatabaseKind
+) -> None:
+    lines = SAMPLE.read_bytes().splitlines()
+    assert take(store, lines, name=SAMPLE.name).status == "imported"
+    [(_, session_id)] = store.sessions()
+    exported = list(export_session(store.database, "default", session_id))
+    with opened(new_database(other)) as elsewhere:
+        import_export(elsewhere.log, elsewhere.runner, "default", exported)
+        assert list(export_session(elsewhere.database, "default", session_id)) == exported
+        assert take(elsewhere, lines, name=SAMPLE.name).status == "unchanged"
+        assert sound(elsewhere, session_id)
