@@ -1,58 +1,62 @@
 """Can these records stand in the views' tables, on either database?
 
 The rules see to it for what is appended; an export can be written by anybody, with hashes that fit.
+Only what comes out of a body is looked at: the rest is counted here, or was read with the envelope.
 """
 
 from typing import Final
 
-from sqlalchemy import BigInteger, SmallInteger, Table
-
 from domain.fields import TITLE_LIMIT
 from domain.identifiers import is_line, is_name
-from domain.state import Changes
-from infrastructure import tables as t
-from infrastructure.view_rows import Values, message_values, values
+from domain.state import Call, Changes, Gate, Loss, Placed, Turn
+
+_LARGEST: Final = 2**63 - 1
+_MOST_ITEMS: Final = 2**15 - 1
 
 
 def is_storable(changes: Changes) -> bool:
     """Tell whether every column holds what `changes` would write to it."""
+    head = changes.head
     return (
-        _fits(_HEAD, values(changes.head))
-        and all(_fits(_TURN, values(turn)) for turn in changes.turns)
-        and all(_fits(_CALL, values(call)) for call in changes.calls)
-        and all(_fits(_GATE, values(gate)) for gate in changes.gates)
-        and all(_fits(_MESSAGE, message_values(message)) for message in changes.messages)
-        and all(_fits(_LOSS, values(loss)) for loss in changes.losses)
+        (head.title is None or (len(head.title) <= TITLE_LIMIT and is_line(head.title)))
+        and _are_names(head.turn_id, head.parent_session_id)
+        and all(map(_turn_fits, changes.turns))
+        and all(map(_call_fits, changes.calls))
+        and all(map(_gate_fits, changes.gates))
+        and all(map(_message_fits, changes.messages))
+        and all(map(_loss_fits, changes.losses))
     )
 
 
-def _fits(largest: dict[str, int], row: Values) -> bool:
-    return all(_value_fits(name, value, largest.get(name, 0)) for name, value in row.items())
+def _turn_fits(turn: Turn) -> bool:
+    return _are_names(turn.turn_id) and _are_counts(
+        turn.declared_records,
+        turn.input_tokens,
+        turn.output_tokens,
+        turn.cache_read_tokens,
+        turn.cache_write_tokens,
+    )
 
 
-def _value_fits(name: str, value: object, largest: int) -> bool:
-    if isinstance(value, str):
-        if name == "title":
-            return len(value) <= TITLE_LIMIT and is_line(value)
-        return name == "versions" or is_name(value)
-    if isinstance(value, int):
-        return -largest <= value <= largest or isinstance(value, bool)
-    return True
+def _call_fits(call: Call) -> bool:
+    return _are_names(call.turn_id, call.tool_call_id, call.name)
 
 
-def _largest(table: Table) -> dict[str, int]:
-    return {column.name: _most(column.type) for column in table.columns}
+def _gate_fits(gate: Gate) -> bool:
+    return _are_names(gate.gate_id, gate.turn_id, gate.permission_id, gate.tool_call_id, gate.tool)
 
 
-def _most(kind: object) -> int:
-    if isinstance(kind, SmallInteger):
-        return 2**15 - 1
-    return 2**63 - 1 if isinstance(kind, BigInteger) else 2**31 - 1
+def _message_fits(message: Placed) -> bool:
+    return message.item <= _MOST_ITEMS and _are_names(message.message_id, message.turn_id)
 
 
-_HEAD: Final = _largest(t.heads)
-_TURN: Final = _largest(t.turns)
-_CALL: Final = _largest(t.calls)
-_GATE: Final = _largest(t.gates)
-_MESSAGE: Final = _largest(t.messages)
-_LOSS: Final = _largest(t.losses)
+def _loss_fits(loss: Loss) -> bool:
+    return _are_counts(loss.count) and _are_names(loss.turn_id)
+
+
+def _are_names(*texts: str | None) -> bool:
+    return all(text is None or is_name(text) for text in texts)
+
+
+def _are_counts(*counts: int | None) -> bool:
+    return all(count is None or -_LARGEST <= count <= _LARGEST for count in counts)
