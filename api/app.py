@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from api.errors import add_error_handlers
 from api.head import Heads
 from api.mistakes import Mistakes
-from api.routes import events, export, operations, producers, sessions, verify
+from api.routes import events, export, imports, operations, producers, sessions, verify
 from infrastructure.composition import Turnlog
 
 DESCRIPTION = """
@@ -43,7 +43,7 @@ def create_app(log: Turnlog) -> FastAPI:
     add_error_handlers(app)
     app.add_middleware(Heads)
     app.add_middleware(Mistakes)
-    for routes in (sessions, events, verify, export, producers, operations):
+    for routes in (sessions, events, verify, export, imports, producers, operations):
         app.include_router(routes.router)
     for name in ("transcript", "turns", "fingerprint", "readiness", "approvals", "audit"):
         try:

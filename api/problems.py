@@ -50,15 +50,16 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     ),
     "unsupported-media-type": ProblemType(
         415,
-        "The body is not declared as JSON",
+        "The body is declared as something else",
         "give-up",
-        "Send `Content-Type: application/json`.",
+        "Send `Content-Type: application/json`; an import is the file itself, as "
+        "`application/x-ndjson` or `application/octet-stream`.",
     ),
     "body-too-large": ProblemType(
         413,
         "The request is too large",
         "give-up",
-        "A request holds at most 8 MiB, an event at most 1 MiB.",
+        "A request holds at most 8 MiB, an event at most 1 MiB, an imported file at most 64 MiB.",
     ),
     "too-many-events": ProblemType(
         413, "The batch has too many events", "give-up", "A batch holds 1 to 1,000 events."
@@ -238,6 +239,19 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "The session holds something else",
         "give-up",
         "What is to be imported does not continue what the session holds.",
+    ),
+    "bad-export": ProblemType(
+        422,
+        "The file is no export that can be taken",
+        "give-up",
+        "The file is damaged, was cut off, is of another project, or of a format that this build "
+        "does not know. `line` names the first bad line and `reason` what is wrong with it.",
+    ),
+    "nothing-to-import": ProblemType(
+        422,
+        "The file holds no conversation",
+        "give-up",
+        "The file is empty, or none of its lines belongs to a conversation of this format.",
     ),
     "contended": ProblemType(
         503,
