@@ -1,6 +1,7 @@
 """An export holds everything, takes it back anywhere, and is refused if it is not whole."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 
@@ -192,6 +193,7 @@ def test_a_line_less_is_noticed_and_nothing_is_taken(
         (3, b'"version":2', b'"version":9', "version-gap"),
         (3, b'"recorded_at":"2026', b'"recorded_at":"2025', "hash-mismatch"),
         (3, b'"recorded_at":"2026', b'"recorded_at":"soon', "not-canonical"),
+        (3, b"2026-01-01T00:00:00.000000Z", b"0001-01-01T00:00:00+14:00", "not-canonical"),
         (3, b'"epoch":1', b'"epoch":99999999999', "not-canonical"),
         (4, b'"events":2', b'"events":1', "end"),
         (4, b"}\n", b"}\n{}\n", "end"),
@@ -269,3 +271,17 @@ def test_a_name_taken_twice_is_refused_on_either_database(
             taken(elsewhere, lines)
         assert caught.value.code == "contradiction"
         assert elsewhere.sessions() == []
+
+
+def test_one_export_taken_several_times_at_once_is_one_session(
+    store: Store, new_database: NewDatabase
+) -> None:
+    eventful(store)
+    lines = exported(store)
+    with opened(new_database(store.database.kind)) as elsewhere:
+        with ThreadPoolExecutor(4) as threads:
+            added = [
+                each.added for each in threads.map(lambda _: taken(elsewhere, lines), range(8))
+            ]
+        assert sorted(added) == [0] * 7 + [19]
+        assert exported(elsewhere) == lines

@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -369,3 +370,11 @@ def test_an_imported_file_is_exported_the_same_from_either_database(
         assert list(export_session(elsewhere.database, "default", session_id)) == exported
         assert take(elsewhere, lines, name=SAMPLE.name).status == "unchanged"
         assert sound(elsewhere, session_id)
+
+
+def test_one_file_imported_several_times_at_once_is_one_session(store: Store) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        taken = list(threads.map(take, [store] * 8, [[*ONE, *TWO]] * 8))
+    assert sorted(each.status for each in taken) == ["imported", *["unchanged"] * 7]
+    assert sum(each.facts for each in taken) == len(types(store))
+    assert sound(store)

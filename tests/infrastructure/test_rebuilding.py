@@ -1,13 +1,17 @@
 """Views follow from the log: what differs is found, named and made again."""
 
+from typing import TypeVar
+
 import pytest
 from sqlalchemy import select, text
 
 from infrastructure import tables as t
 from infrastructure.rebuilding import Difference, Rebuilt, rebuild
+from infrastructure.runner import Runner, Work
 from tests.infrastructure.journeys import by_hand, eventful
 from tests.infrastructure.writing import Store, note, turn
 
+Answer = TypeVar("Answer")
 Rows = dict[str, list[tuple[object, ...]]]
 
 
@@ -83,6 +87,29 @@ def test_dropped_views_are_made_again_and_go_on(store: Store) -> None:
     assert _without_writer(after) == _without_writer(before)
     store.append(turn("t3"), producer_id="p3")
     assert rebuild(store.database, store.runner).equal == 2
+
+
+class Overtaken(Runner):
+    """A runner that another writer is always faster than."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.database)
+        self._store = store
+
+    def run(self, work: Work[Answer]) -> Answer:
+        self._store.append(turn("t3"), producer_id="p3")
+        return super().run(work)
+
+
+def test_what_is_appended_during_the_comparison_is_in_the_views_made_again(store: Store) -> None:
+    eventful(store)
+    execute(store, "UPDATE turns SET status = 'running'")
+    runner = Overtaken(store)
+    found = rebuild(store.database, runner).differences
+    runner.close()
+    assert found == (difference("turns", changed=2),)
+    assert rebuild(store.database, store.runner) == Rebuilt(sessions=1, equal=1, differences=())
+    assert "t3" in {row[1] for row in rows(store)["turns"]}
 
 
 def test_only_the_sessions_asked_for_are_rebuilt(store: Store) -> None:
