@@ -280,8 +280,6 @@ def test_one_export_taken_several_times_at_once_is_one_session(
     lines = exported(store)
     with opened(new_database(store.database.kind)) as elsewhere:
         with ThreadPoolExecutor(4) as threads:
-            added = [
-                each.added for each in threads.map(lambda _: taken(elsewhere, lines), range(8))
-            ]
-        assert sorted(added) == [0] * 7 + [19]
+            each = list(threads.map(taken, [elsewhere] * 8, [lines] * 8))
+        assert sorted(one.added for one in each) == [0] * 7 + [19]
         assert exported(elsewhere) == lines
