@@ -8,9 +8,7 @@ from sqlalchemy import Connection
 from api.dependencies import KnownTags, Log, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
 from api.shapes import Shape
-from api.views import now_shape, view, whole_numbers
-from domain.identifiers import is_id
-from domain.refusals import NoSuchTurn
+from api.views import When, now_shape, view, whole_numbers
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.turns import TurnFilter, TurnQuery, turn, turns
 from projections.turns import turn_shape
@@ -23,24 +21,29 @@ async def list_turns(
     target: Session,
     log: Log,
     known: KnownTags,
+    at: When,
     limit: Limit = DEFAULT_LIMIT,
     page_cursor: Annotated[Cursor, Query(alias="cursor")] = None,
     order: Order = "desc",
     status: Annotated[TurnFilter | None, Query(description="Only turns that stand so.")] = None,
 ) -> Response:
-    """List turns, newest first. One that waits for gates and for nothing else is `paused`."""
+    """List turns, newest first; with `at`, as they stood then.
+
+    A turn that waits for gates and for nothing else is `paused`.
+    """
     parameters = {
         "route": "turns",
         "project": target.project_id,
         "session": target.session_id,
         "order": order,
         "status": status,
+        "at": at,
     }
     after = None if page_cursor is None else whole_numbers(place_of(page_cursor, parameters, 1))[0]
     query = TurnQuery(status=status, after=after, ascending=order == "asc", limit=limit + 1)
 
     def look(connection: Connection, moment: Moment) -> Shape:
-        found = turns(connection, moment.key, query)
+        found = turns(connection, moment, query)
         shown = found[:limit]
         more = len(found) > limit
         return {
@@ -49,7 +52,7 @@ async def list_turns(
             **now_shape(log, moment),
         }
 
-    return await view(log, target, known, look)
+    return await view(log, target, known, look, at)
 
 
 @router.get("/{turn_id}")
@@ -57,14 +60,13 @@ async def read_turn(
     target: Session,
     log: Log,
     known: KnownTags,
+    at: When,
     turn_id: Annotated[str, Path(description="The turn's id, compared bytewise.")],
 ) -> Response:
-    """Read one turn."""
+    """Read one turn; with `at`, as it stood then."""
 
     def look(connection: Connection, moment: Moment) -> Shape:
-        if not is_id(turn_id):
-            raise NoSuchTurn(turn_id)
-        found = turn(connection, moment.key, turn_id)
+        found = turn(connection, moment, turn_id)
         return turn_shape(found.turn, found.end) | now_shape(log, moment)
 
-    return await view(log, target, known, look)
+    return await view(log, target, known, look, at)

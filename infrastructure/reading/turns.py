@@ -1,15 +1,24 @@
-"""How did a session's turns go?"""
+"""How did a session's turns go, or had they gone at a version?
+
+Of the turns that had begun by then, only the one that had not ended looked different: it is folded
+again, from its own facts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select
 
 from domain.events import Fact
+from domain.evolve import evolve
+from domain.identifiers import is_id
 from domain.refusals import NoSuchTurn
-from domain.state import Turn
+from domain.state import Head, State, Turn
 from infrastructure import tables as t
+from infrastructure.mapper import recorded_of
+from infrastructure.reading.moment import Moment
+from infrastructure.recorder import stream_facts
 from infrastructure.serialization import decode
 from infrastructure.view_rows import turn_of
 
@@ -22,6 +31,11 @@ class TurnView:
 
     turn: Turn
     end: Fact | None
+
+    @property
+    def status(self) -> TurnFilter:
+        """Return where it stands."""
+        return "paused" if self.turn.paused else self.turn.status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,55 +52,70 @@ class TurnQuery:
     limit: int = 50
 
 
-def turns(connection: Connection, key: int, query: TurnQuery) -> Sequence[TurnView]:
-    """Return a page of turns."""
+def turns(connection: Connection, moment: Moment, query: TurnQuery) -> Sequence[TurnView]:
+    """Return a page of the turns that had begun at the moment."""
     number = t.turns.c.number
     statement = (
-        _turns(key).order_by(number if query.ascending else number.desc()).limit(query.limit)
+        _turns(moment).order_by(number if query.ascending else number.desc()).limit(query.limit)
     )
     if query.status is not None:
-        statement = statement.where(_is(query.status))
+        statement = statement.where(_could_be(query.status, moment))
     if query.after is not None:
         beyond = number > query.after if query.ascending else number < query.after
         statement = statement.where(beyond)
-    return [_view(row) for row in connection.execute(statement)]
+    views = [_view(connection, moment, row) for row in connection.execute(statement)]
+    return [view for view in views if query.status in {None, view.status}]
 
 
-def turn(connection: Connection, key: int, turn_id: str) -> TurnView:
-    """Return one turn.
+def turn(connection: Connection, moment: Moment, turn_id: str) -> TurnView:
+    """Return one turn as it stood at the moment.
 
     Raises:
-        NoSuchTurn: the session has none of this id.
+        NoSuchTurn: none of this id had begun.
     """
-    row = connection.execute(_turns(key).where(t.turns.c.turn_id == turn_id)).first()
+    found = t.turns.c.turn_id == turn_id
+    row = connection.execute(_turns(moment).where(found)).first() if is_id(turn_id) else None
     if row is None:
         raise NoSuchTurn(turn_id)
-    return _view(row)
+    return _view(connection, moment, row)
 
 
-def _turns(key: int) -> Select[Any]:
-    ended = t.turns.c.ended_version
+def _turns(moment: Moment) -> Select[Any]:
+    c, ended = t.turns.c, t.turns.c.ended_version
     return (
         select(t.turns, t.events.c.type, t.events.c.schema, t.bodies.c.body)
-        .outerjoin(t.events, (t.events.c.session_key == key) & (t.events.c.version == ended))
-        .outerjoin(t.bodies, (t.bodies.c.session_key == key) & (t.bodies.c.version == ended))
-        .where(t.turns.c.session_key == key)
+        .outerjoin(t.events, (t.events.c.session_key == moment.key) & (t.events.c.version == ended))
+        .outerjoin(t.bodies, (t.bodies.c.session_key == moment.key) & (t.bodies.c.version == ended))
+        .where(c.session_key == moment.key, c.started_version <= moment.through)
     )
 
 
-def _is(status: TurnFilter) -> ColumnElement[bool]:
-    """Say of a row what `Turn.paused` says of a turn."""
+def _could_be(status: TurnFilter, moment: Moment) -> ColumnElement[bool]:
+    """Choose the turns that had ended so, or those that had not ended: of these there is one."""
     c = t.turns.c
-    paused = (c.status == "running") & (c.open_gates > 0) & (c.open_calls <= c.gated_calls)
-    match status:
-        case "paused":
-            return paused
-        case "running":
-            return (c.status == "running") & ~((c.open_gates > 0) & (c.open_calls <= c.gated_calls))
-        case _:
-            return c.status == status
+    if status in {"running", "paused"}:
+        return or_(c.ended_version.is_(None), c.ended_version > moment.through)
+    return (c.status == status) & (c.ended_version <= moment.through)
 
 
-def _view(row: Row[Any]) -> TurnView:
-    end = None if row.type is None else decode(row.type, row.schema, row.body)
-    return TurnView(turn=turn_of(row), end=end)
+def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
+    known = turn_of(row)
+    if known.ended_version is not None and known.ended_version <= moment.through:
+        end = None if row.type is None else decode(row.type, row.schema, row.body)
+        return TurnView(turn=known, end=end)
+    return TurnView(turn=known if moment.is_now else _then(connection, moment, known), end=None)
+
+
+def _then(connection: Connection, moment: Moment, known: Turn) -> Turn:
+    before = Head(
+        status="open",
+        version=known.started_version - 1,
+        turns=known.number - 1,
+        messages=known.first_message,
+    )
+    state = State(head=before)
+    stream = (moment.target.project_id, moment.target.session_id, moment.key)
+    facts = stream_facts(connection, stream, gt=known.started_version - 1, lte=moment.through)
+    for stored in facts:
+        state.apply(evolve(state, recorded_of(stored)))
+    return state.turns.get(known.turn_id, known)

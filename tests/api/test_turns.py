@@ -122,6 +122,18 @@ def test_a_turn_that_is_not_there_is_a_problem(client: httpx.Client, turn_id: st
     assert problem(client.get(f"/sessions/s/turns/{turn_id}"))[:2] == (404, "no-such-turn")
 
 
+@pytest.mark.usefixtures("four_turns")
+def test_turns_are_seen_as_they_stood_at_a_version(client: httpx.Client) -> None:
+    assert listed(client, at=5) == ["t2", "t1"]
+    assert listed(client, at=5, status="running") == ["t2"]
+    assert listed(client, at=3, status="running", limit=1) == ["t1"]
+    then = client.get("/sessions/s/turns/t1", params={"at": 3}).json()
+    assert (then["status"], then["ended_at"], then["messages"]) == ("running", None, 2)
+    assert (then["versions"], then["through_version"]) == ({"started": 2, "ended": None}, 3)
+    answer = client.get("/sessions/s/turns/t2", params={"at": 3})
+    assert problem(answer)[:2] == (404, "no-such-turn")
+
+
 def test_a_session_without_turns_lists_none(client: httpx.Client) -> None:
     client.post("/sessions", json={"session_id": "s"})
 

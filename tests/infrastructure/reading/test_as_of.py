@@ -8,11 +8,13 @@ from domain.evolve import fold
 from domain.fingerprints import EMPTY
 from domain.readiness import Policy, readiness
 from domain.refusals import NoSuchSession
+from domain.state import Turn
 from infrastructure.reading.approvals import GateQuery, gates
 from infrastructure.reading.fingerprint import Fingerprints, fingerprints
 from infrastructure.reading.moment import At, Moment, NotReached
 from infrastructure.reading.readiness import judged, state_at
 from infrastructure.reading.transcript import live_view
+from infrastructure.reading.turns import TurnQuery, TurnView, turns
 from projections.calls import gate_status
 from projections.chains import reference_fingerprint
 from tests.infrastructure.journeys import by_hand, eventful, unheard_of
@@ -160,6 +162,31 @@ def test_the_gates_that_waited_at_each_version_are_those_of_a_fold(
             found = gates(connection, query)
         assert [view.gate.gate_id for view in found] == [gate.gate_id for gate in expected]
         assert all(gate_status(view.gate, at) == "open" for view in found)
+
+
+@pytest.mark.parametrize("journey", JOURNEYS)
+def test_the_turns_of_each_version_are_those_of_a_fold(
+    store: Store, journey: Callable[[Store], None]
+) -> None:
+    journey(store)
+    facts = store.facts()
+
+    for at in range(1, len(facts) + 1):
+        expected = [_before_late_results(turn) for turn in fold(facts[:at]).turns.values()]
+        shown = _turns_at(store, TurnQuery(ascending=True), at)
+        assert [_before_late_results(view.turn) for view in shown] == expected, at
+        for view in shown:
+            chosen = _turns_at(store, TurnQuery(status=view.status, ascending=True), at)
+            assert chosen == [each for each in shown if each.status == view.status]
+
+
+def _turns_at(store: Store, query: TurnQuery, at: int) -> list[TurnView]:
+    return looked(store, lambda c, m: [*turns(c, m, query)], At(version=at))
+
+
+def _before_late_results(turn: Turn) -> Turn:
+    """Leave out what a result after the end of a turn still changes in it."""
+    return turn if turn.status == "running" else turn._replace(open_calls=0)
 
 
 def test_a_time_stands_for_the_last_version_recorded_by_then(store: Store) -> None:
