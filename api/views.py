@@ -23,6 +23,8 @@ from infrastructure.composition import Turnlog
 from infrastructure.reading.moment import At, Moment, NotReached, moment
 
 MEDIA: Final = "application/json"
+LARGEST: Final = 2**62
+"""No number in a cursor of ours is as large."""
 _VERSION: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _AT: Final = "A version, or an RFC 3339 time: the view as it stood then."
 
@@ -109,12 +111,9 @@ def whole_numbers(place: Place) -> list[int]:
         ProblemError: it has something else.
     """
     numbers = [token for token in place if isinstance(token, int)]
-    if len(numbers) != len(place) or any(abs(number) > _LARGEST for number in numbers):
+    if len(numbers) != len(place) or any(abs(number) > LARGEST for number in numbers):
         raise ProblemError("invalid-cursor", "the cursor cannot be read")
     return numbers
-
-
-_LARGEST: Final = 2**62
 
 
 def _moment(connection: Connection, target: Target, at: At | None, pinned: int | None) -> Moment:

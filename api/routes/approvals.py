@@ -10,7 +10,8 @@ from api.dependencies import KnownTags, Log, ProjectId, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, Place, cursor, place_of
 from api.problems import ProblemError
 from api.shapes import Shape
-from api.views import MEDIA, When, now_shape, view
+from api.views import LARGEST, MEDIA, When, now_shape, view
+from domain.identifiers import is_name
 from domain.raw_json import dumped
 from infrastructure.reading.approvals import (
     GateFilter,
@@ -149,7 +150,7 @@ def _after(page_cursor: str | None, parameters: Mapping[str, object]) -> tuple[i
         return None
     place: Place = place_of(page_cursor, parameters, 2)
     match place:
-        case [int(opened_at), str(gate_id)] if abs(opened_at) < 2**62:
+        case [int(opened_at), str(gate_id)] if abs(opened_at) < LARGEST and is_name(gate_id):
             return opened_at, gate_id
         case _:
             raise ProblemError("invalid-cursor", "the cursor cannot be read")

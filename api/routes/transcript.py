@@ -48,7 +48,12 @@ async def read_transcript(
         Query(alias="format", description="`openai` comes whole: it cannot be cut into pages."),
     ] = "turnlog",
 ) -> Response:
-    """Read what was said. A part whose body is gone is `{"type":"missing","reason"}`."""
+    """Read what was said.
+
+    Results stand where they arrived; in a provider's form each follows its call. A call whose id
+    came before in its turn has an `occurrence`, and so has its result. A part whose body is gone is
+    `{"type":"missing","reason"}`. Cursors hold on to the version of the first page.
+    """
     with_archived = _with_archived(include)
     if form == "openai":
         if page_cursor is not None or around is not None or with_archived:

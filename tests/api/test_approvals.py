@@ -3,6 +3,8 @@
 import httpx
 import pytest
 
+from api.paging import Place
+from api.paging import cursor as cursor_of
 from tests.api.batches import Json, append, batch, called, event, problem, started, turn
 
 NO_GATE = (404, "no-such-gate")
@@ -136,6 +138,17 @@ def test_questions_of_every_session_are_listed_and_paged(client: httpx.Client) -
     assert [item["session_id"] for item in waiting(client, order="asc")] == found[::-1]
     wrong = client.get("/approvals", params={**cursor, "status": "all"})
     assert problem(wrong)[:2] == (400, "invalid-cursor")
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("place", [[1, "\x00"], ["1", "g"], [2**70, "g"], [1, 1], [None, None]])
+def test_a_cursor_that_names_no_place_is_a_problem(
+    client: httpx.Client, project: str, place: Place
+) -> None:
+    made_for = {"route": "approvals", "project": project, "order": "desc", "status": "open"}
+    answer = client.get("/approvals", params={"cursor": cursor_of(place, made_for)})
+
+    assert problem(answer)[:2] == (400, "invalid-cursor")
 
 
 def test_questions_of_one_session_are_paged_too(client: httpx.Client) -> None:
