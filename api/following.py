@@ -9,6 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from api.errors import UNREACHABLE, unreachable
 from api.session_shapes import event_json
 from infrastructure.composition import Turnlog
 from infrastructure.mapper import StoredFact
@@ -35,7 +36,11 @@ async def follow(
     quiet = 0.0
     with log.arrivals.listen(stream[:2]) as arrivals:
         while not log.stopping.is_set():
-            page = await log.read(_after(stream, seen))
+            try:
+                page = await log.read(_after(stream, seen))
+            except UNREACHABLE as error:
+                yield _frame("error", unreachable(error).body())
+                return
             if page:
                 yield b"".join(map(event_frame, page))
                 seen = page[-1].envelope.version

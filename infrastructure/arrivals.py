@@ -62,3 +62,7 @@ class Arrivals:
     def announce_all(self) -> None:
         """Wake everybody."""
         self.announce(tuple(self._listeners))
+
+    def waiting(self) -> int:
+        """Return how many listeners there are."""
+        return sum(map(len, tuple(self._listeners.values())))

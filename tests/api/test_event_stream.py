@@ -1,0 +1,283 @@
+"""Following a session live: every event once, in order, from where the client was."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Iterator
+from time import monotonic
+
+import httpx
+import pytest
+from sqlalchemy import create_engine, text
+
+from api import following
+from tests.api.batches import Problem, append, batch, event, events_of, problem, turn
+from tests.api.serving import Served, open_log
+from tests.api.streams import Frame, frames, stream, until_synced
+
+NO_PLACE: list[tuple[dict[str, str], str | None, Problem]] = [
+    ({"after": "bad"}, None, (422, "invalid-value", ["/query/after"])),
+    ({"after": "-1"}, None, (422, "invalid-value", ["/query/after"])),
+    ({"after": "3"}, None, (409, "cursor-ahead-of-log", [])),
+    ({"after": "2147483647"}, None, (409, "cursor-ahead-of-log", [])),
+    ({}, "3", (409, "cursor-ahead-of-log", [])),
+    ({}, "bad", (400, "invalid-header", [])),
+    ({}, "-1", (400, "invalid-header", [])),
+    ({}, "1.0", (400, "invalid-header", [])),
+    ({}, "9" * 100, (400, "invalid-header", [])),
+    ({}, "\u0663", (400, "invalid-header", [])),
+    ({}, "1, 2", (400, "invalid-header", [])),
+]
+
+
+def take(frames: Iterator[Frame], count: int) -> list[Frame]:
+    """Return the next events; whoever waits in vain meets the client's timeout."""
+    found: list[Frame] = []
+    while len(found) < count:
+        frame = next(frames)
+        found += [frame] if frame.name == "event" else []
+    return found
+
+
+def note(client: httpx.Client, sequence: int, count: int = 1) -> None:
+    notes = [event("data-recorded", kind="k", data=n) for n in range(count)]
+    assert append(client, "s", batch(sequence, *notes)).status_code == 201
+
+
+def versions(found: list[Frame]) -> list[int]:
+    assert all(frame.id == str(frame.json["version"]) for frame in found)
+    return [frame.json["version"] for frame in found]
+
+
+def test_a_finished_session_is_told_whole_and_synced_at_once(client: httpx.Client) -> None:
+    append(client, "s", batch(1, *turn("t1")))
+    began = monotonic()
+
+    with stream(client, "s") as frames:
+        found = until_synced(frames)
+
+    assert monotonic() - began < 1
+    assert [frame.json for frame in found] == events_of(client, "s")
+    with stream(client, "s", after=4) as frames:
+        synced = next(frames)
+    assert (synced.name, synced.id, synced.json) == ("synced", None, {"version": 4})
+
+
+def test_a_client_that_reconnects_gets_exactly_what_it_missed(client: httpx.Client) -> None:
+    note(client, 1, count=9)
+    with stream(client, "s") as frames:
+        last = take(frames, 5)[-1].id
+    note(client, 2, count=7)
+
+    with stream(client, "s", last) as frames:
+        found = until_synced(frames)
+
+    assert versions(found) == list(range(6, 18))
+
+
+def test_after_wins_over_the_last_event_id(client: httpx.Client) -> None:
+    note(client, 1, count=5)
+
+    with stream(client, "s", "1", after=4) as frames:
+        assert versions(until_synced(frames)) == [5, 6]
+
+
+def test_a_stream_without_a_place_begins_at_the_beginning(client: httpx.Client) -> None:
+    note(client, 1, count=2)
+
+    for last in (None, "", "0"):
+        with stream(client, "s", last) as frames:
+            assert versions(until_synced(frames)) == [1, 2, 3]
+
+
+def test_twenty_reconnects_lose_nothing_and_repeat_nothing(client: httpx.Client) -> None:
+    seen: list[int] = []
+    last: str | None = None
+    for number in range(1, 21):
+        note(client, number, count=number % 3 + 1)
+        with stream(client, "s", last) as frames:
+            found = take(frames, number % 2 + 1)
+        seen += versions(found)
+        last = found[-1].id
+    with stream(client, "s", last) as frames:
+        seen += versions(until_synced(frames))
+
+    assert seen == [item["version"] for item in events_of(client, "s")]
+
+
+def test_what_a_reconnect_costs_is_what_was_missed(client: httpx.Client) -> None:
+    for number in range(1, 6):
+        note(client, number, count=1_000)
+
+    with stream(client, "s", "4996") as frames:
+        assert versions(until_synced(frames)) == [4997, 4998, 4999, 5000, 5001]
+
+
+def test_a_long_session_is_told_page_by_page_and_synced_once(client: httpx.Client) -> None:
+    note(client, 1, count=999)
+
+    with stream(client, "s") as frames:
+        found = until_synced(frames)
+
+    assert versions(found) == list(range(1, 1_001))
+
+
+def test_an_event_from_another_connection_arrives_within_a_second(client: httpx.Client) -> None:
+    note(client, 1)
+    with stream(client, "s", after=2) as frames:
+        assert until_synced(frames) == []
+        began = monotonic()
+        note(client, 2, count=3)
+
+        assert versions(take(frames, 3)) == [3, 4, 5]
+        assert monotonic() - began < 1
+
+
+def test_events_arrive_while_the_past_is_still_told(
+    client: httpx.Client, server: Served, project: str
+) -> None:
+    note(client, 1, count=500)
+    with stream(client, "s") as frames:
+        first = take(frames, 1)
+        with server.client(project) as other:
+            note(other, 2, count=500)
+        rest = take(frames, 1_000)
+
+    assert versions(first + rest) == list(range(1, 1_002))
+
+
+def _append_elsewhere(database_url: str, project: str) -> None:
+    """Runs in a process of its own."""
+    from tests.api.elsewhere import append_note  # noqa: PLC0415 - in the other process
+
+    asyncio.run(append_note(open_log(database_url), project))
+
+
+def test_an_event_from_another_process_arrives_within_a_second(
+    client: httpx.Client, server: Served, project: str
+) -> None:
+    note(client, 1)
+    spawned = multiprocessing.get_context("spawn")
+    with stream(client, "s", after=2) as frames:
+        assert until_synced(frames) == []
+        process = spawned.Process(target=_append_elsewhere, args=(server.database_url, project))
+        process.start()
+        [frame] = take(frames, 1)
+        arrived = monotonic()
+        process.join(30)
+
+    assert process.exitcode == 0
+    assert frame.json["data"]["kind"] == "elsewhere"
+    assert arrived - float(frame.json["data"]["data"]) < 1
+
+
+def test_a_stream_of_another_session_is_not_disturbed(client: httpx.Client) -> None:
+    append(client, "other", batch(1, *turn("t1")))
+    note(client, 1)
+    with stream(client, "other", after=4) as frames:
+        assert until_synced(frames) == []
+        note(client, 2)
+        append(client, "other", batch(2, *turn("t2")))
+
+        assert versions(take(frames, 3)) == [5, 6, 7]
+
+
+@pytest.mark.parametrize(("query", "last", "expected"), NO_PLACE)
+def test_a_place_that_is_none_or_beyond_the_log_is_told(
+    client: httpx.Client, query: dict[str, str], last: str | None, expected: Problem
+) -> None:
+    note(client, 1)
+    headers = [] if last is None else [(b"Last-Event-ID", last.encode())]
+
+    answer = client.get("/sessions/s/events/stream", params=query, headers=headers)
+
+    assert problem(answer) == expected
+    if expected[0] == 409:
+        assert answer.json()["current_version"] == 2
+
+
+def test_a_quiet_stream_shows_that_it_lives(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "HEARTBEAT_S", 0.3)
+    note(client, 1)
+
+    with stream(client, "s", after=2) as frames:
+        found = [next(frames), next(frames), next(frames)]
+
+    assert found[0].name == "synced"
+    assert [frame.comment for frame in found[1:]] == ["still here", "still here"]
+
+
+def test_a_server_that_stops_says_so_to_every_stream_and_finishes_what_runs(
+    own_server: Served, project: str
+) -> None:
+    with own_server.client(project) as client, own_server.client(project) as other:
+        note(client, 1)
+        with stream(client, "s") as one, stream(other, "s") as two:
+            for frames_ in (one, two):
+                until_synced(frames_)
+            began = monotonic()
+            own_server.ask_to_stop()
+            last = [[frame for frame in frames_ if frame.name] for frames_ in (one, two)]
+
+        own_server.thread.join(10)
+
+    assert not own_server.thread.is_alive()
+    assert monotonic() - began < 3
+    for [frame] in last:
+        assert (frame.name, frame.id, frame.json) == ("goaway", None, {"reason": "shutting-down"})
+
+
+def test_a_client_that_hangs_up_is_let_go_of(own_server: Served, project: str) -> None:
+    with own_server.client(project) as client:
+        note(client, 1)
+        for _ in range(5):
+            with stream(client, "s") as frames:
+                until_synced(frames)
+
+        deadline = monotonic() + 5
+        while own_server.log.arrivals.waiting():
+            assert monotonic() < deadline, "somebody still listens"
+            client.get("/sessions")
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_a_stream_whose_database_goes_away_ends_with_a_problem(
+    own_server: Served, project: str
+) -> None:
+    with own_server.client(project) as client:
+        note(client, 1)
+        with stream(client, "s") as frames:
+            until_synced(frames)
+            _refuse_connections(own_server.database_url)
+            last = [frame for frame in frames if frame.name]
+
+        refused = append(client, "s", batch(2, event("data-recorded", kind="k", data=1)))
+
+    assert [frame.name for frame in last] == ["error"]
+    assert (last[0].json["code"], last[0].json["action"]) == ("database-unavailable", "retry")
+    assert problem(refused) == (503, "database-unavailable", [])
+    assert refused.headers["retry-after"] == "1"
+
+
+def _refuse_connections(database_url: str) -> None:
+    """Rename the database away from under the server, and cut what is connected."""
+    name = database_url.rpartition("/")[2].partition("?")[0]
+    url = database_url.replace(f"/{name}", "/postgres", 1)
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'))
+        connection.execute(
+            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"),
+            {"name": name},
+        )
+    engine.dispose()
+
+
+def test_a_frame_is_read_as_a_browser_would() -> None:
+    sent = b"retry: 5\n\nid: 1\nevent: event\ndata: a\ndata: b\n\n: hello\n\n"
+
+    assert list(frames(iter([sent]))) == [
+        Frame(name="event", id="1", lines=["a", "b"]),
+        Frame(comment="hello"),
+    ]
