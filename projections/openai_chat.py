@@ -1,8 +1,8 @@
 """What does the model's view look like as OpenAI chat messages?
 
 Valid for a provider by construction: every call is followed at once by exactly one tool message,
-in the order of the calls; call ids are unique, nothing is empty. What the form cannot say, and what had to be made up, is in
-the list of losses. Arguments and outputs are the text that came.
+in the order of the calls; call ids are unique, nothing is empty. What the form cannot say, and
+what had to be made up, is in the list of losses. Arguments and outputs are the text that came.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
