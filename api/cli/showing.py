@@ -6,6 +6,7 @@ said can steer the terminal.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Final, Literal, TypeAlias, cast
 
 from rich.text import Text
@@ -43,9 +44,10 @@ def show_session(  # noqa: PLR0913
                 write_lines(found.messages(session_id, at=at, newest=limit, archived=archived))
             case "text":
                 messages = found.messages(session_id, at=at, newest=limit, archived=archived)
+                first = list(islice(messages, 1))  # nothing is written of what is not there
                 _write_head(found, session_id, at)
                 turn = ""
-                for message in map(parse, messages):
+                for message in map(parse, chain(first, messages)):
                     began, turn = turn, text_of(message, "turn_id")
                     show(*_message(message, "" if turn == began else turn, full=full))
 

@@ -26,8 +26,8 @@ def verify(
                 _tell(parse(outcome), every=session_id is not None)
         bad = [session for session, ok in outcomes.seen if not ok]
         if session_id is None and not as_json:
-            events = f"{len(outcomes.seen)} sessions verified"
-            say(f"{events}, {len(bad)} damaged" if bad else f"{events}, all as they were written")
+            count = f"sessions verified: {len(outcomes.seen)}"
+            say(f"{count}, damaged: {len(bad)}" if bad else f"{count}, all as they were written")
     return NOT_SO if bad else 0
 
 

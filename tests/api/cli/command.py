@@ -1,0 +1,126 @@
+"""How do tests use the command line? As a user: the installed module, in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command wrote, and how it ended."""
+
+    code: int
+    out: bytes
+    errors: str
+
+    @property
+    def text(self) -> str:
+        """Return what it wrote to standard output."""
+        return self.out.decode()
+
+    @property
+    def document(self) -> Any:  # noqa: ANN401 - any JSON
+        """Return the one JSON document that it wrote."""
+        return json.loads(self.out)
+
+    @property
+    def documents(self) -> list[Any]:
+        """Return the JSON documents that it wrote, one on each line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turnlog:
+    """The command line of a user with a home of their own, and perhaps another database."""
+
+    home: Path
+    database_url: str | None = None
+    more: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return what the command finds in its environment."""
+        given = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "COLUMNS": "100",
+            "PYTHONWARNINGS": "error",
+            "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true",
+        }
+        if self.database_url is not None:
+            given["TURNLOG_DATABASE_URL"] = self.database_url
+        return given | dict(self.more)
+
+    def run(self, *arguments: str | Path) -> Outcome:
+        """Run a command to its end."""
+        done = subprocess.run(
+            [sys.executable, "-m", "api.cli", *map(str, arguments)],
+            env=self.environment,
+            cwd=self.home,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr.decode())
+
+    def well(self, *arguments: str | Path) -> Outcome:
+        """Run a command that has nothing to complain about."""
+        outcome = self.run(*arguments)
+        assert (outcome.code, outcome.errors) == (0, ""), outcome
+        return outcome
+
+    @contextmanager
+    def running(self, *arguments: str | Path) -> Generator["Running"]:
+        """Give a command that runs on; it is ended if the test does not do so."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "api.cli", *map(str, arguments)],
+            env=self.environment,
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,  # what was read here is all that is missing there
+            stdin=subprocess.DEVNULL,
+        ) as process:
+            try:
+                yield Running(process)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A command that has not ended."""
+
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def out(self) -> IO[bytes]:
+        """Return its standard output."""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def document(self) -> Any:  # noqa: ANN401 - any JSON
+        """Return the next line that it writes, a JSON document; waits for it."""
+        line = self.out.readline()
+        if not line:
+            _, errors = self.process.communicate(timeout=PATIENCE_S)
+            message = f"it ended: {errors.decode()}"
+            raise AssertionError(message)
+        return json.loads(line)
+
+    def end(self, number: signal.Signals) -> Outcome:
+        """Send a signal, and wait for the end."""
+        self.process.send_signal(number)
+        out, errors = self.process.communicate(timeout=PATIENCE_S)
+        return Outcome(self.process.returncode, out, errors.decode())

@@ -1,0 +1,29 @@
+"""Fixtures of tests that use the command line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.cli.command import Turnlog
+from tests.databases import PostgresqlDatabases
+
+
+@pytest.fixture
+def turnlog(tmp_path: Path) -> Turnlog:
+    """The command line of somebody who has never used it: there is no database yet."""
+    return Turnlog(home=tmp_path)
+
+
+@pytest.fixture
+def on_each(tmp_path: Path, database_url: str) -> Turnlog:
+    """The command line on a fresh database, on each engine in turn."""
+    return Turnlog(home=tmp_path, database_url=database_url)
+
+
+@pytest.fixture
+def postgresql_without_schema(postgresql: PostgresqlDatabases) -> Iterator[str]:
+    """A PostgreSQL database without any table."""
+    url = postgresql.empty()
+    yield url
+    postgresql.drop(url)
