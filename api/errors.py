@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from api.problems import MEDIA_TYPE, Flaw, ProblemError
 from domain import refusals as r
@@ -145,10 +146,24 @@ def _invalid(_: Request, error: Exception) -> Response:
     return response(ProblemError("invalid-value", detail, flaws=flaws))
 
 
-def _http(_: Request, error: Exception) -> Response:
+def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    headers = dict(error.headers or {})
     if error.status_code == 405:  # noqa: PLR2004
         detail = "this resource does not have the method"
-        return response(ProblemError("method-not-allowed", detail, headers=headers))
+        allowed = {"Allow": ", ".join(_methods(request))}
+        return response(ProblemError("method-not-allowed", detail, headers=allowed))
     return response(ProblemError("not-found", "nothing is here"))
+
+
+def _methods(request: Request) -> list[str]:
+    """Return what the resource can do, whichever of its routes the request met."""
+    scope = dict(request.scope)
+    found = [
+        method
+        for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
+        if any(
+            route.matches({**scope, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
+    return [*found, "HEAD"] if "GET" in found else found
