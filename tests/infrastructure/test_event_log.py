@@ -137,7 +137,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(store: Store) -> None:
 
 def test_a_writer_that_saw_an_older_version_is_refused(store: Store) -> None:
     facts = store.append(turn("t1")).facts
-    late = replace(facts[-1], envelope=replace(facts[-1].envelope, version=5))
+    late = replace(facts[-1], envelope=replace(facts[-1].envelope, version=6))
     with pytest.raises(Contended), store.database.write() as connection:
         _write(store, connection, seen=4, facts=[late])
     assert store.facts() == list(facts)

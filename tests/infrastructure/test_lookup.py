@@ -21,7 +21,7 @@ from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head, look_up
 from infrastructure.serialization import encode
 from tests.domain.test_laws import HISTORIES, Step, in_its_turn
-from tests.infrastructure.writing import NOBODY, SECOND, Store, note, target, turn
+from tests.infrastructure.writing import NOBODY, SECOND, Store, note, propose, target, turn
 
 PROJECTS = count(1)
 COUNT = settings(
@@ -112,6 +112,36 @@ def test_sessions_are_found_apart(store: Store) -> None:
         for wanted in (Keys(), EVERYTHING):
             where = target(session_id)
             assert found(store, where, wanted) == expected(store, where, wanted)
+
+
+GATES = [
+    ("gate-opened", b'{"gate_id":"g1","turn_id":"t1","kind":"input","permission_id":"p1"}'),
+    ("gate-opened", b'{"gate_id":"g2","turn_id":"t1","kind":"input","tool_call_id":"c1"}'),
+    ("gate-decided", b'{"gate_id":"g1",%s}'),
+    ("gate-decided", b'{"gate_id":"g2",%s}'),
+    ("gate-opened", b'{"gate_id":"g3","turn_id":"t1","kind":"input","permission_id":"p1"}'),
+    ("gate-opened", b'{"gate_id":"g4","turn_id":"t1","kind":"input","tool_call_id":"c1"}'),
+    ("gate-decided", b'{"gate_id":"g4",%s}'),
+    ("gate-decided", b'{"gate_id":"g3",%s}'),
+    ("gate-opened", b'{"gate_id":"g5","turn_id":"t1","kind":"input"}'),
+]
+DENIED = b'"verdict":"denied","decided_by":"person","via":"in-band"'
+
+
+def test_of_closed_gates_only_the_newest_of_a_name_is_found_and_open_ones_always(
+    store: Store,
+) -> None:
+    asked = [propose(type_, body.replace(b"%s", DENIED)) for type_, body in GATES]
+    store.append([*turn("t1")[:2], *asked])
+    for wanted, gates in (
+        (Keys(), ["g5"]),
+        (Keys(permission_ids=frozenset({"p1"})), ["g3", "g5"]),
+        (Keys(gate_call_ids=frozenset({"c1"})), ["g4", "g5"]),
+        (Keys(gate_ids=frozenset({"g1"})), ["g1", "g5"]),
+    ):
+        state = found(store, target("s1"), wanted)
+        assert list(state.gates) == gates
+        assert state == expected(store, target("s1"), wanted)
 
 
 def test_when_the_history_became_known_is_found_as_it_is_folded(store: Store) -> None:
