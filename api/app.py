@@ -2,15 +2,30 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from importlib import import_module
 from importlib.metadata import version
+from typing import Final
 
 from fastapi import FastAPI
 
 from api.errors import add_error_handlers
 from api.head import Heads
 from api.mistakes import Mistakes
-from api.routes import events, export, imports, operations, producers, sessions, verify
+from api.openapi import PROBLEM_RESPONSES, Described
+from api.routes import (
+    approvals,
+    audit,
+    events,
+    export,
+    fingerprint,
+    imports,
+    operations,
+    producers,
+    readiness,
+    sessions,
+    transcript,
+    turns,
+    verify,
+)
 from infrastructure.composition import Turnlog
 
 DESCRIPTION = """
@@ -18,6 +33,22 @@ An append-only log of everything that happens in an agent's sessions. Every answ
 says through which version it speaks. Errors are RFC 9457 problem documents with a `code` and an
 `action`; each code has a page under `/problems`.
 """
+
+ROUTES: Final = (
+    sessions,
+    events,
+    transcript,
+    turns,
+    approvals,
+    fingerprint,
+    readiness,
+    audit,
+    verify,
+    export,
+    imports,
+    producers,
+    operations,
+)
 
 
 def create_app(log: Turnlog) -> FastAPI:
@@ -30,7 +61,7 @@ def create_app(log: Turnlog) -> FastAPI:
         log.stop()
         app.state.turnlog = None
 
-    app = FastAPI(
+    app = Described(
         title="turnlog",
         version=version("turnlog"),
         description=DESCRIPTION,
@@ -38,16 +69,12 @@ def create_app(log: Turnlog) -> FastAPI:
         docs_url="/docs",
         redoc_url=None,
         redirect_slashes=False,  # each resource has one address
+        responses=PROBLEM_RESPONSES,
     )
     app.state.turnlog = log
     add_error_handlers(app)
     app.add_middleware(Heads)
     app.add_middleware(Mistakes)
-    for routes in (sessions, events, verify, export, imports, producers, operations):
+    for routes in ROUTES:
         app.include_router(routes.router)
-    for name in ("transcript", "turns", "fingerprint", "readiness", "approvals", "audit"):
-        try:
-            app.include_router(import_module(f"api.routes.{name}").router)
-        except ModuleNotFoundError:
-            continue
     return app

@@ -4,15 +4,17 @@ import re
 from typing import Annotated, Final
 
 from fastapi import Depends, Header, Path, Request
+from pydantic import JsonValue
 
 from api.errors import retry
 from api.problems import Flaw, ProblemError
-from domain.identifiers import ID_RULE, is_id
+from domain.identifiers import ID, ID_RULE, is_id
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 
 LOCAL: Final = "local"
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_AN_ID: Final[dict[str, JsonValue]] = {"pattern": f"^{ID.pattern}$"}
 _ETAG: Final = re.compile(r'"(0|[1-9][0-9]{0,9})"')
 
 
@@ -35,7 +37,9 @@ def _id(value: str, name: str) -> str:
 
 
 def the_project(
-    project_id: Annotated[str, Path(description="The tenant; `default` when embedded.")],
+    project_id: Annotated[
+        str, Path(description="The tenant; `default` when embedded.", json_schema_extra=_AN_ID)
+    ],
 ) -> str:
     """Return the project of the path."""
     return _id(project_id, "project_id")
@@ -43,14 +47,16 @@ def the_project(
 
 def the_session(
     project_id: Annotated[str, Depends(the_project)],
-    session_id: Annotated[str, Path(description="The session's id, compared bytewise.")],
+    session_id: Annotated[
+        str, Path(description="The session's id, compared bytewise.", json_schema_extra=_AN_ID)
+    ],
 ) -> Target:
     """Return the session of the path."""
     return Target(project_id=project_id, session_id=_id(session_id, "session_id"))
 
 
 def the_producer(
-    producer_id: Annotated[str, Path(description="The producer's id.")],
+    producer_id: Annotated[str, Path(description="The producer's id.", json_schema_extra=_AN_ID)],
 ) -> str:
     """Return the producer of the path."""
     return _id(producer_id, "producer_id")

@@ -6,17 +6,16 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
-from sqlalchemy.exc import DBAPIError
 
 from api.batches import EVENT_LIMIT, EVENTS_LIMIT
 from api.body import REQUEST_LIMIT
-from api.dependencies import Log
+from api.dependencies import Log, the_log
+from api.errors import UNREACHABLE
 from api.problems import TYPES, ProblemError
 from domain.decide import SESSION_LIMIT
 from domain.raw_json import dumped
 from domain.registry import KINDS, PRODUCIBLE
 from infrastructure import tables as t
-from infrastructure.composition import Turnlog
 
 router = APIRouter(tags=["operations"])
 MEDIA: Final = "application/json"
@@ -28,15 +27,14 @@ async def health() -> Response:
     return Response(b'{"status":"ok"}', media_type=MEDIA)
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={503: {"description": "It cannot serve; `status` says why."}})
 async def process_readiness(request: Request) -> Response:
     """Tell whether the process can serve: the database answers, and nobody asked it to stop."""
-    log: Turnlog | None = request.app.state.turnlog
-    if log is None or log.stopping.is_set():
-        return Response(b'{"status":"stopping"}', status_code=503, media_type=MEDIA)
     try:
-        await log.read(lambda connection: connection.execute(select(t.store.c.one)).first())
-    except DBAPIError:
+        await the_log(request).read(lambda db: db.execute(select(t.store.c.one)).first())
+    except ProblemError:
+        return Response(b'{"status":"stopping"}', status_code=503, media_type=MEDIA)
+    except UNREACHABLE:
         return Response(b'{"status":"no-database"}', status_code=503, media_type=MEDIA)
     return Response(b'{"status":"ok"}', media_type=MEDIA)
 

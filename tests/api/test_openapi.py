@@ -1,0 +1,125 @@
+"""The description of the interface: complete, valid, and true."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import httpx
+import jsonschema_rs
+import pytest
+
+from tests.api.batches import Json
+from tests.api.serving import Served
+
+METHODS = {"get", "post", "patch", "delete"}
+
+
+@pytest.fixture
+def described(sqlite_server: Served) -> Json:
+    with sqlite_server.browser() as browser:
+        answer = browser.get("/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    document: Json = answer.json()
+    return document
+
+
+def operations(described: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, item in described["paths"].items():
+        assert item.keys() <= METHODS
+        for method, operation in item.items():
+            yield method, path, operation
+
+
+def walk(value: object) -> Iterator[Json]:
+    if isinstance(value, dict):
+        members = cast("Json", value)
+        yield members
+        for item in members.values():
+            yield from walk(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from walk(item)
+
+
+def validator(described: Json, schema: Json) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({**schema, "components": described["components"]})
+
+
+def test_every_reference_leads_to_a_schema_and_every_schema_is_valid(described: Json) -> None:
+    schemas = described["components"]["schemas"]
+    references = {node["$ref"] for node in walk(described) if isinstance(node.get("$ref"), str)}
+
+    assert references <= {f"#/components/schemas/{name}" for name in schemas}
+    assert not any("$defs" in node for node in walk(described))
+    for name, schema in schemas.items():
+        assert jsonschema_rs.meta.is_valid(schema), name
+        validator(described, {"$ref": f"#/components/schemas/{name}"})
+
+
+def test_every_operation_has_a_name_words_and_its_problems(described: Json) -> None:
+    names: list[str] = []
+    for method, path, operation in operations(described):
+        names.append(operation["operationId"])
+        assert operation["description"], (method, path)
+        problem = operation["responses"]["default"]["content"]
+        assert problem.keys() == {"application/problem+json"}, (method, path)
+        assert "422" not in operation["responses"], (method, path)
+        for parameter in operation.get("parameters", []):
+            plain = parameter["in"] == "path" or parameter["name"] in {"order", "status"}
+            assert plain or parameter["description"], (path, parameter["name"])
+    assert len(set(names)) == len(names)
+
+
+def test_every_event_type_that_producers_append_is_described(described: Json) -> None:
+    variants = described["components"]["schemas"]["EventBody"]["oneOf"]
+    types = [variant["properties"]["type"]["const"] for variant in variants]
+
+    assert len(types) == 13
+    body = validator(described, {"$ref": "#/components/schemas/AppendBody"})
+    who = {"id": "r", "epoch": 1, "sequence": 1}
+    good = {"type": "turn-completed", "data": {"turn_id": "t"}}
+    assert body.is_valid({"producer": who, "events": [good]})
+    for bad in ({**good, "type": "nope"}, {**good, "data": {}}, {**good, "data": {"kind": "k"}}):
+        assert not body.is_valid({"producer": who, "events": [bad]})
+
+
+def test_examples_are_valid_and_taken(server: Served, described: Json) -> None:
+    """Each is sent as it is shown, in the order in which the document shows them."""
+    sent: list[str] = []
+    with server.client("examples") as client:
+        for method, path, operation in operations(described):
+            for media, content in operation.get("requestBody", {}).get("content", {}).items():
+                if "example" not in content:
+                    continue
+                assert validator(described, content["schema"]).is_valid(content["example"]), path
+                answer = _send(client, method, path, media, content["example"])
+                assert answer.is_success, (path, answer.text)
+                sent.append(path)
+    assert len(sent) >= 4
+
+
+def _send(
+    client: httpx.Client, method: str, path: str, media: str, example: object
+) -> httpx.Response:
+    relative = path.removeprefix("/v1/projects/{project_id}")
+    url = relative.format(session_id="chat-1", producer_id="runner-1")
+    return client.request(method, url, json=example, headers={"content-type": media})
+
+
+def test_problems_are_what_the_document_says(client: httpx.Client, described: Json) -> None:
+    problem = validator(described, {"$ref": "#/components/schemas/Problem"})
+    answers = [
+        client.get("/nowhere"),
+        client.put("/sessions"),
+        client.get("/sessions/none"),
+        client.get("/sessions", params={"limit": 0}),
+        client.post("/sessions", json={"x": 1}),
+        client.post("/sessions", content=b"{"),
+    ]
+
+    for answer in answers:
+        assert problem.is_valid(answer.json()), answer.text
+
+
+def test_the_documentation_page_is_there(server: Served) -> None:
+    with server.browser() as browser:
+        assert browser.get("/docs").headers["content-type"] == "text/html; charset=utf-8"
