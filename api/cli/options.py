@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from api.cli.wanted import NO_PARENT
 from domain.identifiers import ID_RULE, is_id
 from domain.times import microseconds
 
@@ -16,6 +17,10 @@ def _id(value: str) -> str:
 
 def _maybe_id(value: str | None) -> str | None:
     return None if value is None else _id(value)
+
+
+def _parent(value: str | None) -> str | None:
+    return value if value == NO_PARENT else _maybe_id(value)
 
 
 def _moment(value: str | None) -> str | None:
@@ -33,6 +38,15 @@ MaybeSession: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[SESSION]", help="A session's id.", callback=_maybe_id)
 ]
 All: TypeAlias = Annotated[bool, typer.Option("--all", help="Every session of the project.")]
+Parent: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--parent",
+        metavar="SESSION|-",
+        help="Its children; -: those of no session.",
+        callback=_parent,
+    ),
+]
 Project: TypeAlias = Annotated[
     str, typer.Option("--project", metavar="ID", help="The tenant.", callback=_id)
 ]

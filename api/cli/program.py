@@ -14,7 +14,7 @@ import typer
 
 from api.cli import failures
 from api.cli.failures import Failure, ReaderGone
-from api.cli.options import All, At, Json, MaybeSession, Project, Session, Url
+from api.cli.options import All, At, Json, MaybeSession, Parent, Project, Session, Url
 from api.cli.output import abandon, complain
 
 app = typer.Typer(
@@ -116,10 +116,7 @@ def sessions_command(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Part of the title.")
     ] = None,
-    parent: Annotated[
-        str | None,
-        typer.Option("--parent", metavar="SESSION|none", help="Children of it; none: no child."),
-    ] = None,
+    parent: Parent = None,
     project: Project = "default",
     url: Url = None,
     as_json: Json = False,

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from api.cli.wanted import SessionFilter
+from api.cli.wanted import NO_PARENT, SessionFilter
 from api.session_shapes import event_json, session_shape
 from api.verification_shapes import verification_shape
 from domain.raw_json import dumped
@@ -19,6 +19,7 @@ from infrastructure.export import export_session
 from infrastructure.reading.events import facts
 from infrastructure.reading.moment import At, Moment, moment
 from infrastructure.reading.sessions import (
+    ANY_PARENT,
     SessionQuery,
     SessionView,
     session,
@@ -50,7 +51,7 @@ class Stored:
                 project_id=self._project_id,
                 status=wanted.status,
                 title=wanted.title,
-                parent={"none": None, None: "*"}.get(wanted.parent, wanted.parent),
+                parent={NO_PARENT: None, None: ANY_PARENT}.get(wanted.parent, wanted.parent),
                 after=after,
                 limit=PAGE,
             )

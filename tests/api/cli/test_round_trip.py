@@ -21,20 +21,14 @@ def test_an_export_of_the_other_database_is_the_same_bytes(
 
     report = here.well("import", sample(tmp_path), "--json").document
     shown = here.well("show", SESSION).text
-    pages = [
-        line["version"]
-        for after in (0, 20)
-        for line in here.well(
-            "tail", SESSION, "--no-follow", "--json", "--after", str(after)
-        ).documents
-    ]
+    page = here.well("tail", SESSION, "--no-follow", "--json", "--after", "30").documents
     here.run("export", SESSION, "-o", exported)
     there.well("import", exported)
     there.run("export", SESSION, "-o", again)
 
     assert report["counts"] == {"imported": 1}
     assert "A parcel of 0.3 kg costs 2.9999999999999996 in our tests." in shown
-    assert pages == [*range(1, 35), *range(21, 35)]
+    assert [event["version"] for event in page] == [31, 32, 33, 34]
     assert json.loads(exported.read_bytes().splitlines()[0])["events"] == 34
     assert again.read_bytes() == exported.read_bytes()
     assert there.well("show", SESSION).text == shown
