@@ -1,6 +1,7 @@
 r"""Bodies that are no JSON that can be kept: one answer each, the same on both databases."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -203,6 +204,19 @@ def test_nul_and_other_controls_are_refused_in_what_names_things(
     answer = append(client, "s", batch(1, *events))
 
     assert problem(answer) == (422, "invalid-value", [pointer])
+
+
+def test_others_are_served_while_a_long_body_is_looked_through(
+    client: httpx.Client, browser: httpx.Client
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(send, client, b"[" + b"0," * 300_000 + b"x]")
+        served = 0
+        while not sent.done():
+            served += browser.get("/healthz").is_success
+
+        assert problem(sent.result()) == (422, "malformed-json", ["/300000"])
+    assert served > 3
 
 
 @pytest.mark.parametrize("size", [8 * 1024 * 1024 + 1, 9 * 1024 * 1024])
