@@ -1,6 +1,5 @@
 """What is a session after a turn began, ended, or used a model?"""
 
-
 from domain import events as e
 from domain.draft import Draft
 from domain.pieces import pieces_of

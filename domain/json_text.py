@@ -127,6 +127,34 @@ def raw_members(raw: bytes) -> dict[str, bytes]:
     return members
 
 
+def members(raw: bytes) -> dict[str, tuple[JsonValue, bytes]]:
+    """Return each member of an object: its value, and the value exactly as it is written.
+
+    Raises:
+        NotJson: as `parse`, and where the text is no object.
+    """
+    try:
+        text = raw.decode()
+        at = _after_space(text, 0)
+        found: dict[str, tuple[JsonValue, bytes]] = {}
+        if text[at] == "{" and not _is_too_deep(raw, DEEPEST) and not _has_lone_escape(raw):
+            at = _after_space(text, at + 1)
+            count = 0
+            while text[at] != "}":
+                key, at = _SKIPPER.raw_decode(text, at)
+                start = _after_space(text, _after_space(text, at) + 1)
+                value, end = _READER.raw_decode(text, start)
+                found[key] = (value, text[start:end].encode())
+                count += 1
+                at = _after_comma(text, end)
+            if count == len(found) and _after_space(text, at + 1) == len(text):
+                return found
+    except (ValueError, IndexError, _Fault):
+        pass  # said below, by the reader that knows the place
+    parse(raw, max_depth=DEEPEST)
+    raise NotJson("syntax", "")
+
+
 def raw_items(raw: bytes) -> list[bytes]:
     """Return each item of the array `raw`, which `parse` accepted, exactly as it is written."""
     text = raw.decode()

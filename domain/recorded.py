@@ -12,6 +12,7 @@ from domain.events import Fact
 from domain.registry import Affects
 
 FORMAT = "turnlog-1"
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 GENESIS = b"\x00" * 32
 
 
@@ -101,4 +102,4 @@ def chained_hash(envelope: Envelope, previous: bytes) -> bytes:
         envelope.body_digest.hex(),
         previous.hex(),
     ]
-    return sha256(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()).digest()
+    return sha256(_compact(fields).encode()).digest()

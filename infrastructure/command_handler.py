@@ -4,9 +4,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
-
-from sqlalchemy import select
 
 from domain.carry_out import Outcome, Stamp, carry_out
 from domain.commands import SessionCommand
@@ -15,15 +12,11 @@ from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
 from domain.refusals import Refusal
 from domain.state import Head, State
-from infrastructure import tables as t
 from infrastructure.commit import Contended, Writing
 from infrastructure.event_log import EventLog
 from infrastructure.lookup import find_head, look_up
-from infrastructure.prepared import Prepared
 from infrastructure.runner import Attempt
 from infrastructure.serialization import encode
-
-_POLICY: Final = Prepared(lambda _: select(t.store.c.known_after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +128,9 @@ class CommandHandler:
 
     def policy(self, attempt: Attempt) -> Policy:
         """Return what the store accepts."""
-        known_after = _POLICY.run(attempt.connection, {}).scalar_one()
-        return Policy(unverified_turns=self._unverified_turns, known_after=int(known_after))
+        return Policy(
+            unverified_turns=self._unverified_turns, known_after=attempt.commit.known_after
+        )
 
     def _check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
         """Have a refusal judged again if another writer came first.
@@ -171,4 +165,9 @@ class CommandHandler:
 def _mint() -> tuple[str, bytes]:
     """Return a new event id (a random UUID) and a new salt."""
     random = secrets.token_bytes(32)
-    return str(UUID(bytes=random[:16], version=4)), random[16:]
+    digits = random[:16].hex()
+    variant = "89ab"[random[8] >> 6]
+    event_id = (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    )
+    return event_id, random[16:]

@@ -5,10 +5,10 @@ events and their bodies, then every inline view: all in the transaction that the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
@@ -39,15 +39,17 @@ _INSERT_STREAM: Final = Prepared(
 )
 _INSERT_EVENT: Final = Prepared(lambda _: t.events.insert())
 _INSERT_BODY: Final = Prepared(lambda _: t.bodies.insert())
-_BASE: Final = Prepared(lambda _: select(t.store.c.base))
-_NEXT: Final = Prepared(
-    lambda _: select(
-        func.max(
-            func.coalesce(select(func.max(t.events.c.position)).scalar_subquery(), 0),
-            t.store.c.base,
-        )
+
+
+def _store(dialect: str) -> Select[Any]:
+    newest = select(func.max(t.events.c.position)).scalar_subquery()
+    at = newest if dialect == "sqlite" else literal_column("0")
+    return select(
+        t.store.c.base, t.store.c.known_after, func.coalesce(at, literal_column("0")).label("last")
     )
-)
+
+
+_STORE: Final = Prepared(_store)
 
 
 class Contended(Exception):
@@ -60,23 +62,42 @@ class Commit:
 
     connection: Connection
     last_position: int | None = None
-    base: int | None = None
     ordinal: int = 0
     sessions: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    _base: int | None = None
+    _known_after: int = 0
+
+    @property
+    def known_after(self) -> int:
+        """Return the position at the last restore; 0 if there was none."""
+        self._read_store()
+        return self._known_after
+
+    def place(self) -> int | None:
+        """Return the last position that is taken, to go back to if what follows is undone."""
+        self._read_store()
+        return self.last_position
 
     def positions(self, xid: int, count: int) -> list[int]:
         """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
-        if self.connection.dialect.name == "sqlite":
-            if self.last_position is None:
-                self.last_position = int(_NEXT.run(self.connection, {}).scalar_one())
+        base = self._read_store()
+        if self.last_position is not None:
             first = self.last_position + 1
             self.last_position += count
-            return list(range(first, first + count))
-        if self.base is None:
-            self.base = int(_BASE.run(self.connection, {}).scalar_one())
-        first = (self.base + xid << ORDINAL_BITS) | self.ordinal
-        self.ordinal += count
+        else:
+            first = (base + xid << ORDINAL_BITS) | self.ordinal
+            self.ordinal += count
         return list(range(first, first + count))
+
+    def _read_store(self) -> int:
+        """Ask the store about itself, once a transaction; return its base."""
+        if self._base is None:
+            row = _STORE.run(self.connection, {}).first()
+            self._base = base = int(row.base)
+            self._known_after = int(row.known_after)
+            if self.connection.dialect.name == "sqlite":
+                self.last_position = max(int(row.last), base)
+        return self._base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +134,7 @@ def write(writing: Writing) -> list[int]:
     xid = _write_head(writing, session_key)
     positions = writing.commit.positions(xid, len(writing.facts))
     writing.placed.extend(
-        replace(fact, position=position)
-        for fact, position in zip(writing.facts, positions, strict=True)
+        _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
     _place_knowledge(writing, session_key)
     _INSERT_EVENT.many(connection, [event_values(fact, session_key) for fact in writing.placed])
@@ -133,6 +153,18 @@ def write(writing: Writing) -> list[int]:
     )
     write_views(connection, session_key, writing.project_id, writing.changes)
     return positions
+
+
+def _at(fact: Recorded, position: int) -> Recorded:
+    return Recorded(
+        envelope=fact.envelope,
+        position=position,
+        previous=fact.previous,
+        hash=fact.hash,
+        salt=fact.salt,
+        body=fact.body,
+        event=fact.event,
+    )
 
 
 def _write_head(writing: Writing, session_key: int) -> int:

@@ -115,8 +115,11 @@ class Runner:
         try:
             with self._database.write() as connection:
                 commit = Commit(connection)
-                for job in group:
-                    job.run(commit)
+                if len(group) == 1:
+                    group[0].run_alone(commit)
+                else:
+                    for job in group:
+                        job.run(commit)
         except BaseException as error:  # noqa: BLE001 - whatever it is, every waiter must hear of it
             for job in group:
                 job.fail(error)
@@ -137,16 +140,24 @@ class _Job:
     def begin(self) -> bool:
         return self._future.set_running_or_notify_cancel()
 
+    def run_alone(self, commit: Commit) -> None:
+        """Do the work; what it raises undoes the transaction, which holds nothing else."""
+        self._answer = self._work(Attempt(commit, patient=False))
+
     def run(self, commit: Commit) -> None:
-        place = commit.last_position
+        """Do the work in a savepoint: what it raises undoes this work alone."""
+        place = commit.place()
+        driver = cast("Any", commit.connection.connection.driver_connection)
+        driver.execute("SAVEPOINT job")
         try:
-            with commit.connection.begin_nested():
-                self._answer = self._work(Attempt(commit, patient=False))
+            self._answer = self._work(Attempt(commit, patient=False))
         except Exception as error:
-            if not _in_transaction(commit.connection):
+            if not driver.in_transaction:
                 raise  # the database rolled all of it back, as when the disk is full
-            self._refusal = error  # undid only its own savepoint
+            driver.execute("ROLLBACK TO job")
+            self._refusal = error
             commit.last_position = place
+        driver.execute("RELEASE job")
 
     def fail(self, error: BaseException) -> None:
         self._future.set_exception(error)
@@ -156,7 +167,3 @@ class _Job:
             self._future.set_exception(self._refusal)
         else:
             self._future.set_result(self._answer)
-
-
-def _in_transaction(connection: Connection) -> bool:
-    return bool(cast("Any", connection.connection.driver_connection).in_transaction)

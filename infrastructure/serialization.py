@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from domain.decided import Decided
 from domain.events import Fact, Opaque, SessionEvent
-from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
+from domain.json_text import JsonValue, NotJson, members, parse, raw_items, raw_members
 from domain.messages import Message
 from domain.raw_json import RawJson, dumped
 from domain.registry import KINDS
@@ -25,6 +25,7 @@ LIFTS: Final[Lifts] = {}
 """From (type, old schema) to what turns its members into those of the next schema."""
 
 OPAQUE_IN_PARTS: Final = frozenset({"arguments", "output"})
+PLAIN_PARTS: Final = frozenset({"text", "reasoning", "attachment"})
 READABLE_PARTS: Final = frozenset({"text", "reasoning", "attachment", "tool_call", "tool_result"})
 
 
@@ -55,8 +56,15 @@ def members_of(type_: str, body: bytes) -> Members:
         Unreadable: the body is no JSON object.
     """
     try:
-        if body.lstrip()[:1] == b"{":
-            return {name: _member(type_, name, raw) for name, raw in raw_members(body).items()}
+        opaque, messages = _OPAQUE.get(type_, ()), _MESSAGES.get(type_, ())
+        return {
+            name: RawJson(raw)
+            if name in opaque
+            else _said(name, value, raw)
+            if name in messages
+            else value
+            for name, (value, raw) in members(body).items()
+        }
     except (NotJson, ValueError, IndexError, RecursionError):
         pass  # whoever wrote these bytes did not read them first; their error would quote them
     raise Unreadable("no JSON object")
@@ -91,12 +99,18 @@ def _plain(value: object) -> object:
     return value
 
 
-def _member(type_: str, name: str, text: bytes) -> object:
-    if name in _OPAQUE.get(type_, ()):
-        return RawJson(text)
-    if name in _MESSAGES.get(type_, ()):
-        return _message(text) if name == "message" else _items(text, _message)
-    return parse(text)
+def _said(name: str, value: JsonValue, raw: bytes) -> object:
+    """Return one message, or several, as read; from the text where a part is opaque."""
+    known = value if isinstance(value, list) else [value]
+    if all(map(_is_readable, known)):
+        return value if name == "message" else tuple(known)
+    return _message(raw) if name == "message" else _items(raw, _message)
+
+
+def _is_readable(message: JsonValue) -> bool:
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = content if isinstance(content, list) else []
+    return all(isinstance(part, dict) and part.get("type") in PLAIN_PARTS for part in parts)
 
 
 def _message(text: bytes) -> object:

@@ -234,3 +234,31 @@ def is_read_by_the_standard_library(text: str) -> bool:
     except json.JSONDecodeError:
         return False
     return True
+
+
+def test_members_are_read_and_kept_as_they_are_written() -> None:
+    assert members(b' { "a" : 1.50 ,"b":{"c": [1, 2]} } ') == {
+        "a": (1.5, b"1.50"),
+        "b": ({"c": [1, 2]}, b'{"c": [1, 2]}'),
+    }
+    assert members(b"{}") == {}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"a":1,"a":2}',
+        b'{"a":1} x',
+        b"[1]",
+        b'"a"',
+        b"",
+        b'{"a":1',
+        b'{"a":1e999}',
+        rb'{"a":"\ud800"}',
+        b'{"a":' + b"[" * 300 + b"]" * 300 + b"}",
+        b"\xff",
+    ],
+)
+def test_members_are_those_of_an_object_that_can_be_kept(raw: bytes) -> None:
+    with pytest.raises(NotJson):
+        members(raw)
