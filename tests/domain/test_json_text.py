@@ -12,6 +12,7 @@ from domain.json_text import (
     JsonValue,
     NotJson,
     dump,
+    members,
     parse,
     raw_items,
     raw_members,
