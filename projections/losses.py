@@ -5,7 +5,9 @@ from typing import Literal, TypeAlias
 
 LossCode: TypeAlias = Literal[
     "arguments-unknown",
+    "arguments-wrapped",
     "attachment",
+    "author",
     "author-renamed",
     "call-id-renamed",
     "data",
@@ -13,10 +15,13 @@ LossCode: TypeAlias = Literal[
     "empty-message",
     "error-flag",
     "gate",
+    "input-synthesised",
     "missing",
     "orphan-result",
     "reasoning",
     "result-synthesised",
+    "role",
+    "system-message",
     "tool-renamed",
     "unknown-part",
 ]

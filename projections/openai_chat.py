@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from domain.messages import Part
+from projections.invocations import Invocation, call_loss, paired, part_losses
 from projections.losses import FormLoss, LossCode
 from projections.openai_parts import (
     arguments_text,
@@ -21,7 +22,7 @@ from projections.openai_parts import (
     text_runs,
 )
 from projections.transcript import Shape, TranscriptMessage
-from projections.wire_names import WireIds, person_name, plain_name
+from projections.wire_names import person_name, plain_name
 
 _LOST: Final[Mapping[object, tuple[LossCode, str]]] = {
     "attachment": ("attachment", "only a user's images that are stored inline can be sent"),
@@ -40,15 +41,6 @@ class ChatExport:
     losses: list[FormLoss] = field(default_factory=list[FormLoss])
 
 
-@dataclass(slots=True, kw_only=True)
-class _Invocation:
-    """A call of the export, with the result that it found."""
-
-    part: Part
-    wire_id: str
-    result: Part | None = None
-
-
 def openai_chat(
     transcript: Sequence[TranscriptMessage], earlier_calls: Iterable[str] = ()
 ) -> ChatExport:
@@ -58,7 +50,8 @@ def openai_chat(
     whole session, so that a call keeps its id from one export to the next.
     """
     export = ChatExport()
-    for message, calls in zip(transcript, _paired(transcript, earlier_calls, export), strict=True):
+    calls_of = paired(transcript, earlier_calls, export.losses)
+    for message, calls in zip(transcript, calls_of, strict=True):
         if message.role == "assistant":
             _add_assistant(export, message, calls)
         elif message.role == "tool":
@@ -68,35 +61,8 @@ def openai_chat(
     return export
 
 
-def _paired(
-    transcript: Sequence[TranscriptMessage], earlier_calls: Iterable[str], export: ChatExport
-) -> list[list[_Invocation]]:
-    """Return the calls of each message, each with its result: by turn, id and occurrence."""
-    ids = WireIds()
-    for call_id in earlier_calls:
-        ids.take(call_id)
-    waiting: dict[tuple[object, ...], list[_Invocation]] = {}
-    calls: list[list[_Invocation]] = []
-    for message in transcript:
-        made: list[_Invocation] = []
-        for part in message.parts:
-            key = (message.turn_id, text_of(part, "tool_call_id"), part.get("occurrence", 1))
-            if part.get("type") == "tool_call" and message.role == "assistant":
-                call = _Invocation(part=part, wire_id=ids.take(text_of(part, "tool_call_id")))
-                waiting.setdefault(key, []).append(call)
-                made.append(call)
-            elif part.get("type") == "tool_result":
-                if waiting.get(key):
-                    waiting[key].pop(0).result = part
-                else:
-                    detail = "no call before it in its turn has this id; it was left out"
-                    _note(export, "orphan-result", detail, part)
-        calls.append(made)
-    return calls
-
-
 def _add_assistant(
-    export: ChatExport, message: TranscriptMessage, calls: Sequence[_Invocation]
+    export: ChatExport, message: TranscriptMessage, calls: Sequence[Invocation]
 ) -> None:
     said = {"text", "tool_call", "tool_result"}
     _lose(export, message, (part for part in message.parts if part.get("type") not in said))
@@ -153,7 +119,7 @@ def _name(export: ChatExport, message: TranscriptMessage, subject_id: str) -> st
     return name
 
 
-def _tool_call(export: ChatExport, call: _Invocation) -> Shape:
+def _tool_call(export: ChatExport, call: Invocation) -> Shape:
     part = call.part
     given = text_of(part, "name")
     name = plain_name(given)
@@ -173,7 +139,7 @@ def _tool_call(export: ChatExport, call: _Invocation) -> Shape:
     }
 
 
-def _tool_message(export: ChatExport, call: _Invocation) -> Shape:
+def _tool_message(export: ChatExport, call: Invocation) -> Shape:
     if call.result is None:
         content, detail = made_up_result(call.part)
         _note(export, "result-synthesised", detail, call.part)
@@ -189,8 +155,8 @@ def _tool_message(export: ChatExport, call: _Invocation) -> Shape:
 def _lose(export: ChatExport, message: TranscriptMessage, parts: Iterable[Part]) -> None:
     """Note each kind of part that is left out of a message, once."""
     unknown: tuple[LossCode, str] = ("unknown-part", "parts of this type have no place")
-    for code, detail in dict.fromkeys(_LOST.get(p.get("type"), unknown) for p in parts):
-        export.losses.append(FormLoss(code=code, detail=detail, message_id=message.message_id))
+    lost = part_losses(message, parts, lambda part: _LOST.get(part.get("type"), unknown))
+    export.losses.extend(lost)
 
 
 def _leave_out(export: ChatExport, message: TranscriptMessage) -> None:
@@ -203,5 +169,4 @@ def _leave_out(export: ChatExport, message: TranscriptMessage) -> None:
 
 
 def _note(export: ChatExport, code: LossCode, detail: str, part: Part) -> None:
-    call_id = text_of(part, "tool_call_id")
-    export.losses.append(FormLoss(code=code, detail=detail, tool_call_id=call_id))
+    export.losses.append(call_loss(code, detail, part))

@@ -12,19 +12,23 @@ _OTHER: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class WireIds:
-    """Call ids that are unique in one export: the first keeps its id, the next is `<id>~2`."""
+    """Call ids that are unique in one export: the first keeps its id, the next is `<id>~2`.
 
-    def __init__(self) -> None:
+    `mark` stands between the id and its number, where `~` is not taken.
+    """
+
+    def __init__(self, mark: str = "~") -> None:
+        self._mark: Final = mark
         self._taken: Final[set[str]] = set()
         self._last: Final[dict[str, int]] = {}
 
     def take(self, tool_call_id: str) -> str:
         """Return an id that nobody has, and keep it."""
         number = self._last.get(tool_call_id, 0) + 1
-        wire = tool_call_id if number == 1 else f"{tool_call_id}~{number}"
+        wire = tool_call_id if number == 1 else f"{tool_call_id}{self._mark}{number}"
         while wire in self._taken:
             number += 1
-            wire = f"{tool_call_id}~{number}"
+            wire = f"{tool_call_id}{self._mark}{number}"
         self._last[tool_call_id] = number
         self._taken.add(wire)
         return wire
