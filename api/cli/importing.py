@@ -121,7 +121,7 @@ def _loss_lines(losses: Sequence[tuple[FileImport, Loss]]) -> Iterator[str]:
         yield f"  {code}: {len(found)}"
         for file, loss in found[:EXAMPLES]:
             place = file.name if loss.line is None else f"{file.name}:{loss.line}"
-            yield f"    {place} {loss.detail}"
+            yield f"    {place} {loss.detail}".rstrip()
         if len(found) > EXAMPLES:
             yield f"    and {len(found) - EXAMPLES} more; --json lists all"
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import Final, Literal, TypeAlias, cast
 
+from rich.console import RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from api.cli.output import show, terminal_width, write, write_lines
@@ -20,7 +22,7 @@ Form: TypeAlias = Literal["text", "openai", "json"]
 OUTPUT_LINES: Final = 8
 REASONING_LINES: Final = 4
 ALL_LINES: Final = 10_000_000
-INDENT: Final = "  "
+INDENT: Final = 2
 _COLOURS: Final = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow"}
 
 
@@ -64,7 +66,7 @@ def _write_head(found: Source, session_id: str, at: str | None) -> None:
     session = parse(found.session(session_id))
     title = one_line(text_of(session, "title")) or "(no title)"
     state = text_of(session, "turn_status") or text_of(session, "status")
-    counts = f"{text_of(session, 'messages')} messages, {text_of(session, 'turns')} turns"
+    counts = f"messages {text_of(session, 'messages')}, turns {text_of(session, 'turns')}"
     parent = text_of(session, "parent_session_id")
     about = [
         session_id,
@@ -76,7 +78,7 @@ def _write_head(found: Source, session_id: str, at: str | None) -> None:
     show(Text(title, style="bold"), Text(" · ".join(about), style="dim"), "")
 
 
-def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[Text]:
+def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[RenderableType]:
     if not isinstance(message, dict):
         return
     role = text_of(message, "role")
@@ -102,11 +104,11 @@ def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[Text]:
     yield Text("")
 
 
-def _indented(line: Text) -> Text:
-    return Text.assemble(INDENT, line, overflow="fold")
+def _indented(line: RenderableType) -> RenderableType:
+    return Padding(line, (0, 0, 0, INDENT))  # a line that is folded stays indented
 
 
-def _part(part: Mapping[str, JsonValue], *, full: bool) -> Iterator[Text]:
+def _part(part: Mapping[str, JsonValue], *, full: bool) -> Iterator[RenderableType]:
     value = cast("dict[str, JsonValue]", part)
     match part.get("type"):
         case "text":
@@ -136,14 +138,14 @@ def _call(call: dict[str, JsonValue], *, full: bool) -> Text:
     gate = text_of(call.get("gate"), "status")
     marks = f" [{status}{f', gate {gate}' if gate else ''}]" if status or gate else ""
     given = text_of(call, "arguments")
-    room = terminal_width() - len(INDENT) - len(name) - len(marks) - 3
+    room = terminal_width() - INDENT - len(name) - len(marks) - 3
     arguments = inert(given) if full else cut(given, max(room, 20))
     return Text.assemble(
         ("→ ", "yellow"), (name, "bold"), " ", arguments, (one_line(marks), "dim"), overflow="fold"
     )
 
 
-def _result(result: dict[str, JsonValue], *, full: bool) -> Iterator[Text]:
+def _result(result: dict[str, JsonValue], *, full: bool) -> Iterator[RenderableType]:
     marks = [name for name in ("is_error", "denied") if result.get(name) is True]
     about = " ".join([one_line(text_of(result, "name")), *(f"[{mark}]" for mark in marks)])
     style = "red" if marks else ""
@@ -175,7 +177,7 @@ def _lines(text: str, lines: int, style: str, *, full: bool) -> Iterator[Text]:
     if full:
         shown = inert(text).rstrip("\n").split("\n")
     else:
-        shown = cut_lines(text.rstrip("\n"), terminal_width() - 2 * len(INDENT), lines)
+        shown = cut_lines(text.rstrip("\n"), terminal_width() - 2 * INDENT, lines)
     for line in shown:
         yield Text(line, style=style, overflow="fold")
 

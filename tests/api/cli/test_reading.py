@@ -45,8 +45,16 @@ def test_a_transcript_shows_who_said_what_and_what_tools_did(
         "",
     ]
     whole = turnlog.well("show", "s1", "--full").text
-    assert "x" * 300 in whole.replace("\n", "")
+    assert "x" * 300 in "".join(whole.split())
     assert "    30\n" in whole
+
+
+def test_a_line_that_is_folded_stays_indented(turnlog: Turnlog, tmp_path: Path) -> None:
+    turnlog.well("import", written(tmp_path, "s1", "word " * 40))
+
+    shown = turnlog.well("show", "s1").text.splitlines()
+
+    assert [line[:7] for line in shown[4:7]] == ["  word ", "  word ", "  word "]
 
 
 def test_a_transcript_is_shown_as_of_a_version_and_in_part(
