@@ -195,6 +195,8 @@ def _decoded(raw: bytes) -> str:
 
 
 def _after_space(text: str, at: int) -> int:
+    if at < len(text) and text[at] > " ":
+        return at
     space = _SPACE.match(text, at)
     return space.end() if space else at
 

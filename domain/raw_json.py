@@ -1,7 +1,8 @@
 """JSON that passes through: kept as the bytes that were sent, read only to be compared."""
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from json import JSONEncoder
+from typing import Final, cast
 
 from domain.json_text import JsonValue, dump, parse, raw_items, raw_members
 
@@ -56,13 +57,43 @@ def dumped(value: object) -> bytes:
     """Return compact JSON of `value`, with every `RawJson` in it as it was sent."""
     if isinstance(value, RawJson):
         return bytes(value)
+    passed: list[RawJson] = []
+
+    def default(item: object) -> object:
+        if isinstance(item, RawJson):
+            passed.append(item)
+            return _GAP
+        if isinstance(item, Mapping):
+            return dict(cast("Mapping[object, object]", item))
+        raise TypeError
+
+    try:
+        text = JSONEncoder(
+            ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=default
+        ).encode(value)
+    except TypeError:
+        return _joined(value)
+    if not passed:
+        return text.encode()
+    around = text.encode().split(_WRITTEN_GAP)
+    if len(around) != len(passed) + 1:
+        return _joined(value)  # somebody said just what the gap is written as
+    return b"".join(piece for pair in zip(around, [*passed, b""], strict=True) for piece in pair)
+
+
+def _joined(value: object) -> bytes:
+    if isinstance(value, RawJson):
+        return bytes(value)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        members = (dump(str(key)) + b":" + dumped(item) for key, item in items)
+        members = (dump(str(key)) + b":" + _joined(item) for key, item in items)
         return b"{" + b",".join(members) + b"}"
     if isinstance(value, list | tuple):
-        return b"[" + b",".join(map(dumped, cast("Iterable[object]", value))) + b"]"
+        return b"[" + b",".join(map(_joined, cast("Iterable[object]", value))) + b"]"
     return dump(cast("JsonValue", value))
 
+
+_GAP: Final = "\ue000gap\ue000"
+_WRITTEN_GAP: Final = f'"{_GAP}"'.encode()
 
 __all__ = ["RawJson", "dumped", "opaque_members", "raw_items", "with_member", "without_raw"]

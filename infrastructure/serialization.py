@@ -4,7 +4,7 @@ Names and shapes come from `domain.registry`. Old shapes are lifted on read, pur
 never change. What cannot be read becomes an `Opaque` fact, and everything around it stays readable.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, TypeAlias, cast, get_type_hints
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from domain.decided import Decided
 from domain.events import Fact, Opaque, SessionEvent
-from domain.json_text import JsonValue, NotJson, members, parse, raw_items, raw_members
+from domain.json_text import DEEPEST, JsonValue, NotJson, members, parse, raw_items, raw_members
 from domain.messages import Message
 from domain.raw_json import RawJson, dumped
 from domain.registry import KINDS
@@ -57,6 +57,8 @@ def members_of(type_: str, body: bytes) -> Members:
     """
     try:
         opaque, messages = _OPAQUE.get(type_, ()), _MESSAGES.get(type_, ())
+        if not opaque and (plain := _plain_members(body, messages)) is not None:
+            return plain
         return {
             name: RawJson(raw)
             if name in opaque
@@ -97,6 +99,22 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return value
+
+
+def _plain_members(body: bytes, messages: Iterable[str]) -> Members | None:
+    """Return the members of an event in which nothing is opaque; None if something may be."""
+    read = parse(body, max_depth=DEEPEST)
+    if not isinstance(read, dict):
+        return None
+    found: Members = dict(read)
+    for name in messages:
+        said = read.get(name)
+        known = said if isinstance(said, list) else [said]
+        if not all(map(_is_readable, known)):
+            return None
+        if isinstance(said, list):
+            found[name] = tuple(said)
+    return found
 
 
 def _said(name: str, value: JsonValue, raw: bytes) -> object:

@@ -1,6 +1,8 @@
 """Names are permanent, and every fact is chained to the one before it."""
 
 from dataclasses import replace
+from decimal import Decimal
+from types import MappingProxyType
 
 import pytest
 
@@ -124,3 +126,28 @@ def test_a_moment_is_read_from_rfc_3339_alone(text: str | None, moment: int | No
 
 def test_a_moment_is_written_with_six_digits() -> None:
     assert rfc3339(-1) == "1969-12-31T23:59:59.999999Z"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (RawJson(b"1.50"), b"1.50"),
+        (
+            {"a": [RawJson(b'{"x": 1E5}'), 1.5, ("b", None)], "c": True},
+            b'{"a":[{"x": 1E5},1.5,["b",null]],"c":true}',
+        ),
+        (
+            {"exact": (Decimal("0.10000000000000000001"),), "raw": RawJson(b"[ ]")},
+            b'{"exact":[0.10000000000000000001],"raw":[ ]}',
+        ),
+        (
+            {"said": "\ue000gap\ue000", "raw": RawJson(b"7")},
+            '{"said":"\ue000gap\ue000","raw":7}'.encode(),
+        ),
+        ({"plain": "é"}, '{"plain":"é"}'.encode()),
+        (MappingProxyType({"a": MappingProxyType({"b": RawJson(b"0.10")})}), b'{"a":{"b":0.10}}'),
+    ],
+)
+def test_what_passes_through_is_written_as_it_came(value: object, written: bytes) -> None:
+    assert dumped(value) == written
+    assert without_raw(RawJson(written)) == without_raw(value)
