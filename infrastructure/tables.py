@@ -2,7 +2,8 @@
 
 `streams`, `events` and `bodies` are the truth; triggers forbid changing them. `store`,
 `producers` and `idempotency` keep the log's own affairs. Everything in `VIEWS` is folded from the
-log and can be dropped and folded again. Times are microseconds since 1970, hashes 32 raw bytes.
+log and can be dropped and folded again; what followers fold has a row for each generation, of which
+`followers` says which is read. Times are microseconds since 1970, hashes 32 raw bytes.
 """
 
 from typing import Final
@@ -289,6 +290,61 @@ losses = Table(
     Column("count", BigInteger),
     Column("turn_id", String),
     Column("healed_version", Integer),
+)
+
+followers = Table(
+    "followers",
+    metadata,
+    Column("follower", String, primary_key=True),
+    Column("generation", Integer, primary_key=True),
+    Column("fold_version", Integer, nullable=False),
+    Column("status", String, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("owner", String),
+    Column("lease_until", BigInteger, nullable=False),
+)
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("generation", Integer, primary_key=True),
+    Column("session_key", KEY, primary_key=True),
+    Column("day", Integer, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("currency", String, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("records", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("costs", BigInteger, nullable=False),
+    Column("cost_units", BigInteger, nullable=False),
+    Column("cost_pico", BigInteger, nullable=False),
+    Index("ix_usage_project_day", "generation", "project_id", "day"),
+)
+
+search_documents = Table(
+    "search_documents",
+    metadata,
+    Column("generation", Integer, primary_key=True),
+    Column("document", KEY, primary_key=True),
+    Column("session_key", KEY, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("item", Integer, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("role", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("message_id", String),
+    Index("ix_search_documents_position", "generation", "position", "item"),
+)
+Index(
+    "ix_search_documents_partial",
+    search_documents.c.generation,
+    search_documents.c.session_key,
+    search_documents.c.message_id,
+    sqlite_where=text("message_id IS NOT NULL"),
+    postgresql_where=text("message_id IS NOT NULL"),
 )
 
 TRUTH: Final = (streams, events, bodies)

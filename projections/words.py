@@ -8,25 +8,27 @@ ever enters, so that every database finds the same.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
 from unicodedata import category, normalize
 
 LONGEST: Final = 64
 """Of a longer word only so many characters count."""
 SPLIT_LIMIT: Final = 128
 """A longer run is no identifier, and is not taken apart."""
+Part: TypeAlias = tuple[str, int, int]
 _ALONE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_STANDS_ALONE: Final = re.compile(f"[{_ALONE}]")
 _HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_NO_LETTER: Final = re.compile(r"[\s\x00-/:-@\[-`{-\x7f]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Word(NamedTuple):
     """One word of a text, and where it stands there, in code points.
 
     Attributes:
@@ -37,7 +39,7 @@ class Word:
     text: str
     start: int
     end: int
-    parts: tuple[tuple[str, int, int], ...]
+    parts: tuple[Part, ...]
     alone: bool = False
 
 
@@ -52,15 +54,9 @@ def words(text: str) -> Iterator[Word]:
     for found in _pattern().finditer(text):
         start, end = found.span()
         raw = found.group()
-        folded = fold(raw)[:LONGEST]
-        if folded:
-            yield Word(
-                text=folded,
-                start=start,
-                end=end,
-                parts=_parts(raw, start) or ((folded, start, end),),
-                alone=found.lastgroup == "alone",
-            )
+        if folded := _folded(raw):
+            parts = tuple((part, start + low, start + high) for part, low, high in _parts(raw))
+            yield Word(folded, start, end, parts or ((folded, start, end),), _is_alone(raw))
 
 
 def fold(text: str) -> str:
@@ -72,34 +68,58 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     bare = _ACCENTS.sub("", normalize("NFKD", text))
-    return normalize("NFKC", normalize("NFKC", bare).casefold())
+    return _NO_LETTER.sub("", normalize("NFKC", normalize("NFKC", bare).casefold()))
 
 
-def lexemes(found: Sequence[Word]) -> Iterator[str]:
-    """Yield what an index keeps of these words; some more than once."""
-    for word in found:
-        yield word.text
-        if len(word.parts) > 1:
-            for part, _, _ in word.parts:
-                yield part
-    yield from pairs(found)
+def lexemes(text: str) -> set[str]:
+    """Return what an index keeps of a text."""
+    runs: list[str] = _pattern().findall(text)
+    kept: set[str] = set()
+    for raw in set(runs):
+        kept.update(_forms(raw))
+    kept.discard("")
+    if not text.isascii():
+        kept.update(
+            _folded(one) + _folded(other)
+            for one, other in pairwise(run for run in runs if _folded(run))
+            if _is_alone(one) and _is_alone(other)
+        )
+    return kept
 
 
-def pairs(found: Sequence[Word]) -> Iterator[str]:
-    """Yield each two neighbours of a script without spaces: alone they are too common."""
-    for one, other in zip(found, found[1:], strict=False):
-        if one.alone and other.alone:
-            yield one.text + other.text
+def wanted_lexemes(found: Sequence[Word]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the lexemes of a text that has these words one after the other.
+
+    It has all of the first set, by whole words, or all of the second, by their parts.
+    """
+    pairs = frozenset(a.text + b.text for a, b in pairwise(found) if a.alone and b.alone)
+    whole = frozenset(word.text for word in found)
+    parts = frozenset(part for word in found for part, _, _ in word.parts)
+    return whole | pairs, parts | pairs
 
 
-def _parts(raw: str, start: int) -> tuple[tuple[str, int, int], ...]:
+def _forms(raw: str) -> tuple[str, ...]:
+    return (_folded(raw), *(part for part, _, _ in _parts(raw)))
+
+
+@lru_cache(maxsize=65_536)
+def _folded(raw: str) -> str:
+    return fold(raw)[:LONGEST]
+
+
+def _is_alone(raw: str) -> bool:
+    return _STANDS_ALONE.match(raw) is not None
+
+
+@lru_cache(maxsize=65_536)
+def _parts(raw: str) -> tuple[Part, ...]:
+    """Return the parts of a word that has more than one, each with its place in it."""
     if len(raw) > SPLIT_LIMIT or raw.islower():
         return ()
     cuts = [0, *(hump.start() for hump in _HUMP.finditer(raw)), len(raw)]
-    return tuple(
-        (fold(raw[low:high]), start + low, start + high)
-        for low, high in zip(cuts, cuts[1:], strict=False)
-    )
+    if len(cuts) == 2:  # noqa: PLR2004 - its start and its end
+        return ()
+    return tuple((fold(raw[low:high]), low, high) for low, high in pairwise(cuts))
 
 
 @cache
@@ -109,4 +129,4 @@ def _pattern() -> re.Pattern[str]:
         chr(code) for code in range(0x300, 0xFE30) if category(chr(code)) in {"Mn", "Mc"}
     )
     letter = f"[^\\W_{_ALONE}]"
-    return re.compile(f"(?P<alone>(?=[^\\W_])[{_ALONE}][{marks}]*)|{letter}(?:{letter}|[{marks}])*")
+    return re.compile(f"(?=[^\\W_])[{_ALONE}][{marks}]*|{letter}(?:{letter}|[{marks}])*")

@@ -280,6 +280,67 @@ def upgrade() -> None:
         postgresql_where=sa.text("batch IS NOT NULL"),
     )
     op.create_index("ux_events_position", "events", ["position"], unique=True)
+    op.create_table(
+        "followers",
+        sa.Column("follower", sa.String(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("fold_version", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=True),
+        sa.Column("lease_until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("follower", "generation", name=op.f("pk_followers")),
+    )
+    op.create_table(
+        "usage",
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("model", sa.String(), nullable=False),
+        sa.Column("currency", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("records", sa.BigInteger(), nullable=False),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_read_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_write_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("costs", sa.BigInteger(), nullable=False),
+        sa.Column("cost_units", sa.BigInteger(), nullable=False),
+        sa.Column("cost_pico", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "generation", "session_key", "day", "model", "currency", name=op.f("pk_usage")
+        ),
+    )
+    op.create_index(
+        "ix_usage_project_day", "usage", ["generation", "project_id", "day"], unique=False
+    )
+    op.create_table(
+        "search_documents",
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("document", KEY, nullable=False),
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("item", sa.Integer(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("generation", "document", name=op.f("pk_search_documents")),
+    )
+    op.create_index(
+        "ix_search_documents_position",
+        "search_documents",
+        ["generation", "position", "item"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_search_documents_partial",
+        "search_documents",
+        ["generation", "session_key", "message_id"],
+        unique=False,
+        sqlite_where=sa.text("message_id IS NOT NULL"),
+        postgresql_where=sa.text("message_id IS NOT NULL"),
+    )
     _forbid_changes()
 
 
@@ -295,6 +356,7 @@ def downgrade() -> None:
         "bodies",
         "calls",
         "events",
+        "followers",
         "gates",
         "heads",
         "idempotency",
@@ -302,8 +364,10 @@ def downgrade() -> None:
         "losses",
         "messages",
         "producers",
+        "search_documents",
         "store",
         "turns",
+        "usage",
         "streams",
     ):
         op.drop_table(table)

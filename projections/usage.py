@@ -1,0 +1,126 @@
+"""What did the models use, and what did it cost?
+
+Tokens are whole numbers; an amount is summed exactly to a million-millionth, each currency by
+itself. A cost that is no amount counts as none: it stays in the log as it was told.
+"""
+
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from domain import events as e
+from domain.json_text import JsonValue
+from domain.raw_json import without_raw
+
+FOLD_VERSION: Final = 1
+PICO: Final = 10**12
+DAY: Final = 24 * 3600 * 10**6
+"""Microseconds."""
+MOST: Final = Decimal(10) ** 12
+"""A larger amount is a mistake of whoever told it."""
+MOST_TOKENS: Final = 2**53
+CURRENCY_LIMIT: Final = 16
+MODEL_LIMIT: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What was used, as sums.
+
+    Attributes:
+        records: How many facts told it.
+        costs: How many of them told an amount.
+        cost_units: The amount's whole units, rounded down.
+        cost_pico: The rest of it, in million-millionths.
+    """
+
+    records: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    costs: int = 0
+    cost_units: int = 0
+    cost_pico: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in NAMES})
+
+    @property
+    def cost(self) -> str:
+        """Return the amount, exactly.
+
+        >>> Usage(cost_units=-1, cost_pico=PICO // 4).cost, Usage(cost_units=3).cost
+        ('-0.75', '3')
+        """
+        total = self.cost_units * PICO + self.cost_pico
+        whole, rest = divmod(abs(total), PICO)
+        digits = f"{rest:012}".rstrip("0")
+        return f"{'-' if total < 0 else ''}{whole}{'.' if digits else ''}{digits}"
+
+
+NAMES: Final = tuple(field.name for field in fields(Usage))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What one fact adds, and under which model and currency ("" if it names none)."""
+
+    model: str
+    currency: str
+    usage: Usage
+
+
+def used(fact: e.Fact) -> Used | None:
+    """Return what a fact tells of usage."""
+    if not isinstance(fact, e.UsageRecorded):
+        return None
+    amount, currency = _cost(without_raw(fact.cost))
+    pico = 0 if amount is None else int((amount * PICO).to_integral_value())
+    return Used(
+        model=_name(fact.model, MODEL_LIMIT),
+        currency=currency,
+        usage=Usage(
+            records=1,
+            input_tokens=_count(fact.input_tokens),
+            output_tokens=_count(fact.output_tokens),
+            cache_read_tokens=_count(fact.cache_read_tokens),
+            cache_write_tokens=_count(fact.cache_write_tokens),
+            costs=0 if amount is None else 1,
+            cost_units=pico // PICO,
+            cost_pico=pico % PICO,
+        ),
+    )
+
+
+def day_of(moment: int) -> int:
+    """Return the day, in UTC, of a moment: days since 1970."""
+    return moment // DAY
+
+
+def _name(text: str, limit: int) -> str:
+    """Return a text as a name that every database can hold."""
+    return text.replace("\x00", "")[:limit]
+
+
+def _count(tokens: int | None) -> int:
+    return min(max(tokens or 0, 0), MOST_TOKENS)
+
+
+def _cost(value: JsonValue) -> tuple[Decimal | None, str]:
+    if not isinstance(value, dict):
+        return _amount(value), ""
+    amount, currency = _amount(value.get("amount")), value.get("currency")
+    if amount is None or not isinstance(currency, str):
+        return amount, ""
+    return amount, _name(currency, CURRENCY_LIMIT).upper()
+
+
+def _amount(value: JsonValue) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and abs(amount) < MOST else None
