@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
-from api.cli.wanted import SessionFilter
+from api.cli.wanted import SessionFilter, Status
 from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
 from domain.raw_json import dumped
 
@@ -91,6 +91,12 @@ class Remote:
         """Verify a session."""
         body = {} if receipt is None else {"version": receipt[0], "hash": receipt[1]}
         return self._document(_path(session_id, "verify"), body=dumped(body))
+
+    def verify_all(self) -> Iterator[bytes]:
+        """Verify each session that is listed and not deleted."""
+        for status in _SEEN:
+            for session in self.sessions(SessionFilter(status=status)):
+                yield self.verify(str(parse(raw_members(session)["session_id"])), None)
 
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""
@@ -174,6 +180,7 @@ class Remote:
         return Failure("not-turnlog", f"what answers at {self._url} is no turnlog", UNFIT)
 
 
+_SEEN: Final[tuple[Status, ...]] = ("open", "archived")
 _PASSING: Final = frozenset({"server-unreachable", "shutting-down"})
 
 

@@ -42,6 +42,10 @@ class Source(Protocol):
         """Verify a session."""
         ...
 
+    def verify_all(self) -> Iterator[bytes]:
+        """Verify each session."""
+        ...
+
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""
         ...

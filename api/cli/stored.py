@@ -27,7 +27,7 @@ from infrastructure.reading.sessions import (
     sessions,
 )
 from infrastructure.reading.transcript import extent, live_view, page
-from infrastructure.verification import Receipt, verify
+from infrastructure.verification import Receipt, verify, verify_all
 from projections.openai_chat import openai_chat
 
 PAGE: Final = 200
@@ -112,6 +112,11 @@ class Stored:
         told = receipt and Receipt(version=receipt[0], hash=bytes.fromhex(receipt[1]))
         found = verify(self._log.database, self._project_id, session_id, told)
         return dumped(verification_shape(found))
+
+    def verify_all(self) -> Iterator[bytes]:
+        """Verify each session, also one that has lost its place in the views."""
+        found = verify_all(self._log.database, self._project_id)
+        return (dumped(verification_shape(each)) for each in found)
 
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""

@@ -7,7 +7,6 @@ from api.cli.output import say, write_lines
 from api.cli.progress import counted
 from api.cli.showing import text_of
 from api.cli.source import Source, source
-from api.cli.wanted import SessionFilter
 from domain.json_text import JsonValue, parse
 
 Receipt = tuple[int, str]
@@ -54,8 +53,7 @@ def _outcomes(found: Source, session_id: str | None, receipt: Receipt | None) ->
     if session_id is not None:
         yield found.verify(session_id, receipt)
         return
-    for session in counted(found.sessions(SessionFilter(status="all")), "verifying"):
-        yield found.verify(text_of(parse(session), "session_id"), None)
+    yield from counted(found.verify_all(), "verifying")
 
 
 def _tell(outcome: JsonValue, *, every: bool) -> None:

@@ -36,6 +36,21 @@ def test_views_that_differ_are_told_and_rebuilt(on_each: Turnlog, tmp_path: Path
     assert again == "1 of 1 sessions had views equal to their log\n"
 
 
+def test_a_session_that_lost_its_head_is_verified_with_the_others(
+    on_each: Turnlog, tmp_path: Path
+) -> None:
+    on_each.well("import", sample(tmp_path))
+    change(on_each, "DELETE FROM heads")
+
+    outcome = on_each.run("verify", "--all")
+
+    assert outcome.code == 1
+    assert outcome.text.splitlines() == [
+        f"{SESSION}: DAMAGED, missing-head at version 34",
+        "sessions verified: 1, damaged: 1",
+    ]
+
+
 def test_a_receipt_of_before_is_held_against_the_log(turnlog: Turnlog, tmp_path: Path) -> None:
     turnlog.well("import", sample(tmp_path))
 
