@@ -160,7 +160,8 @@ async def stream_events(
         int | None, Query(ge=0, le=NEWEST_VERSION, description="Exclusive; default: everything.")
     ] = None,
     last_event_id: Annotated[
-        str | None, Header(description="The version that the client saw last.")
+        str | None,
+        Header(description="The version that the client saw last; it goes before `after`."),
     ] = None,
 ) -> StreamingResponse:
     """Follow a session live: server-sent events, `id` = version, exactly once and in order.
@@ -168,7 +169,8 @@ async def stream_events(
     Frames: `event` (durable), `synced` once when everything that was there at the start has been
     sent, `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
     """
-    start = after if after is not None else _last_event_id(last_event_id)
+    # A client that reconnects by itself asks for the same address again, `after` and all.
+    start = _last_event_id(last_event_id) if last_event_id else after or 0
 
     def look(connection: Connection) -> tuple[int, int]:
         key, head, _ = session_head(connection, target)

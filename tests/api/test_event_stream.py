@@ -74,10 +74,14 @@ def test_a_client_that_reconnects_gets_exactly_what_it_missed(client: httpx.Clie
     assert versions(found) == list(range(6, 18))
 
 
-def test_after_wins_over_the_last_event_id(client: httpx.Client) -> None:
+def test_a_client_that_reconnects_to_the_address_it_began_with_gets_nothing_twice(
+    client: httpx.Client,
+) -> None:
     note(client, 1, count=5)
 
-    with stream(client, "s", "1", after=4) as frames:
+    with stream(client, "s", "4", after=1) as frames:
+        assert versions(until_synced(frames)) == [5, 6]
+    with stream(client, "s", "", after=4) as frames:
         assert versions(until_synced(frames)) == [5, 6]
 
 
