@@ -1,14 +1,14 @@
 """How did a session's turns go, or had they gone at a version?
 
-Of the turns that had begun by then, only the one that had not ended looked different: it is folded
-again, from its own facts.
+Of the turns that had begun by then, the one that had not ended looked different: it is folded
+again, from its own facts. In those that had ended, what got a late result since was still open.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, or_, select
 
 from domain.events import Fact
 from domain.evolve import evolve
@@ -83,10 +83,31 @@ def turn(connection: Connection, moment: Moment, turn_id: str) -> TurnView:
 def _turns(moment: Moment) -> Select[Any]:
     c, ended = t.turns.c, t.turns.c.ended_version
     return (
-        select(t.turns, t.events.c.type, t.events.c.schema, t.bodies.c.body)
+        select(t.turns, t.events.c.type, t.events.c.schema, t.bodies.c.body, _late_since(moment))
         .outerjoin(t.events, (t.events.c.session_key == moment.key) & (t.events.c.version == ended))
         .outerjoin(t.bodies, (t.bodies.c.session_key == moment.key) & (t.bodies.c.version == ended))
         .where(c.session_key == moment.key, c.started_version <= moment.through)
+    )
+
+
+def _late_since(moment: Moment) -> ColumnElement[int]:
+    """Count the calls that got a result after their turn had ended and after the moment."""
+    c = t.calls.c
+    if moment.is_now:
+        return literal(0).label("late_since")
+    return (
+        select(func.count())
+        .select_from(t.calls)
+        .where(
+            c.session_key == moment.key,
+            c.turn_id == t.turns.c.turn_id,
+            c.status == "late",
+            c.requested_version.is_not(None),
+            c.completed_version > moment.through,
+        )
+        .correlate(t.turns)
+        .scalar_subquery()
+        .label("late_since")
     )
 
 
@@ -102,7 +123,8 @@ def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
     known = turn_of(row)
     if known.ended_version is not None and known.ended_version <= moment.through:
         end = None if row.type is None else decode(row.type, row.schema, row.body)
-        return TurnView(turn=known, end=end)
+        then = known._replace(open_calls=known.open_calls + row.late_since)
+        return TurnView(turn=then, end=end)
     return TurnView(turn=known if moment.is_now else _then(connection, moment, known), end=None)
 
 

@@ -8,7 +8,6 @@ from domain.evolve import fold
 from domain.fingerprints import EMPTY
 from domain.readiness import Policy, readiness
 from domain.refusals import NoSuchSession
-from domain.state import Turn
 from infrastructure.reading.approvals import GateQuery, gates
 from infrastructure.reading.fingerprint import Fingerprints, fingerprints
 from infrastructure.reading.moment import At, Moment, NotReached
@@ -172,9 +171,9 @@ def test_the_turns_of_each_version_are_those_of_a_fold(
     facts = store.facts()
 
     for at in range(1, len(facts) + 1):
-        expected = [_before_late_results(turn) for turn in fold(facts[:at]).turns.values()]
+        expected = [*fold(facts[:at]).turns.values()]
         shown = _turns_at(store, TurnQuery(ascending=True), at)
-        assert [_before_late_results(view.turn) for view in shown] == expected, at
+        assert [view.turn for view in shown] == expected, at
         for view in shown:
             chosen = _turns_at(store, TurnQuery(status=view.status, ascending=True), at)
             assert chosen == [each for each in shown if each.status == view.status]
@@ -182,11 +181,6 @@ def test_the_turns_of_each_version_are_those_of_a_fold(
 
 def _turns_at(store: Store, query: TurnQuery, at: int) -> list[TurnView]:
     return looked(store, lambda c, m: [*turns(c, m, query)], At(version=at))
-
-
-def _before_late_results(turn: Turn) -> Turn:
-    """Leave out what a result after the end of a turn still changes in it."""
-    return turn if turn.status == "running" else turn._replace(open_calls=0)
 
 
 def test_a_time_stands_for_the_last_version_recorded_by_then(store: Store) -> None:
