@@ -62,7 +62,7 @@ def call_views(
             asked[gate.turn_id, gate.tool_call_id].append(gate)
     views: dict[CallKey, tuple[CallView, ...]] = {}
     for key, known in occurrences.items():
-        held = _held(known, asked.get(key, ()))
+        held = _held(known, asked.get(key, ()), at)
         turn_ended = ended.get(key[0])
         views[key] = tuple(_view(c, held.get(c.occurrence), turn_ended, at) for c in known)
     every = [view for known in views.values() for view in known]
@@ -95,11 +95,16 @@ def _status(call: Call, turn_ended: int | None, at: int) -> ShownStatus:
     return "interrupted" if turn_ended is not None and turn_ended <= at else "open"
 
 
-def _held(calls: Iterable[Call], gates: Iterable[Gate]) -> dict[int, Gate]:
-    """Give each gate to the first call that waits and that no open gate holds yet."""
+def _held(calls: Iterable[Call], gates: Iterable[Gate], at: int) -> dict[int, Gate]:
+    """Give each gate to the first call that waits and that no open gate holds yet.
+
+    A call that was asked for after version `at` was there only if a gate foretold it, and a gate
+    foretells one only where no other waits.
+    """
     held: dict[int, Gate] = {}
     for gate in gates:
-        waiting = [call for call in calls if _could_wait(call, gate.opened_version)]
+        could = [call for call in calls if _could_wait(call, gate.opened_version)]
+        waiting = [call for call in could if (call.requested_version or 0) <= at] or could[:1]
         free = (call for call in waiting if not _holds(held.get(call.occurrence), gate))
         call = next(free, waiting[0] if waiting else None)
         if call is not None:

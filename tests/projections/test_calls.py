@@ -65,6 +65,20 @@ def test_a_gate_that_opened_later_is_not_seen() -> None:
     assert gates_of([call(1)], [gate("g1", 5)], at=4) == {1: None}
 
 
+def test_a_gate_is_not_that_of_a_call_that_was_asked_for_after_what_is_looked_at() -> None:
+    calls, gates = [call(1), call(2, requested=5)], [gate("g1", 3), gate("g2", 4)]
+
+    assert gates_of(calls, gates, at=4) == {1: "g2", 2: None}
+    assert gates_of(calls, gates, at=5) == {1: "g1", 2: "g2"}
+
+
+def test_a_call_that_a_gate_foretold_has_it_before_it_is_announced() -> None:
+    foretold = call(1, requested=5)
+
+    assert gates_of([foretold], [gate("g1", 3)], at=4) == {1: "g1"}
+    assert gates_of([foretold, call(2, requested=6)], [gate("g1", 3)], at=4) == {1: "g1", 2: None}
+
+
 def test_a_gate_is_open_until_the_version_that_closed_it() -> None:
     closed = gate("g1", 3, closed=6)
 
