@@ -244,12 +244,13 @@ gates = Table(
     Index("ux_gates_project", "project_id", "gate_id", unique=True),
     Index("ix_gates_permission", "session_key", "permission_id"),
     Index("ix_gates_call", "session_key", "tool_call_id"),
-    Index("ix_gates_inbox", "project_id", "opened_at", "gate_id"),
+    Index("ix_gates_inbox", "project_id", "opened_at", "opened_version", "gate_id"),
 )
 Index(
     "ix_gates_open",
     gates.c.project_id,
     gates.c.opened_at,
+    gates.c.opened_version,
     gates.c.gate_id,
     sqlite_where=text("status = 'open'"),
     postgresql_where=text("status = 'open'"),

@@ -13,6 +13,7 @@ from api.shapes import Shape
 from api.views import LARGEST, MEDIA, When, now_shape, view
 from domain.identifiers import is_name
 from domain.raw_json import dumped
+from domain.state import Gate
 from infrastructure.reading.approvals import (
     GateFilter,
     GateQuery,
@@ -21,6 +22,7 @@ from infrastructure.reading.approvals import (
     gates,
     named_gate,
 )
+from infrastructure.reading.events import NEWEST_VERSION
 from infrastructure.reading.moment import Moment
 from projections.approvals import approval_shape
 
@@ -130,7 +132,7 @@ def _page(
     last = shown[-1].gate if len(found) > limit else None
     return {
         "items": [_shape(each, through) for each in shown],
-        "next_cursor": last and cursor([last.opened_at, last.gate_id], parameters),
+        "next_cursor": last and cursor(_place(last), parameters),
     }
 
 
@@ -145,12 +147,19 @@ def _shape(found: GateView, through: int | None = None) -> Shape:
     )
 
 
-def _after(page_cursor: str | None, parameters: Mapping[str, object]) -> tuple[int, str] | None:
+def _place(gate: Gate) -> Place:
+    return [gate.opened_at, gate.opened_version, gate.gate_id]
+
+
+def _after(
+    page_cursor: str | None, parameters: Mapping[str, object]
+) -> tuple[int, int, str] | None:
     if page_cursor is None:
         return None
-    place: Place = place_of(page_cursor, parameters, 2)
-    match place:
-        case [int(opened_at), str(gate_id)] if abs(opened_at) < LARGEST and is_name(gate_id):
-            return opened_at, gate_id
+    match place_of(page_cursor, parameters, 3):
+        case [int(opened_at), int(version), str(gate_id)] if (
+            abs(opened_at) < LARGEST and 0 < version <= NEWEST_VERSION and is_name(gate_id)
+        ):
+            return opened_at, version, gate_id
         case _:
             raise ProblemError("invalid-cursor", "the cursor cannot be read")

@@ -52,22 +52,22 @@ class GateQuery:
     Attributes:
         session_key: Only this session's.
         through: Only what had opened by this version, as it stood then; for one session.
-        after: (`opened_at`, gate id) of the last one of the page before.
+        after: (`opened_at`, `opened_version`, gate id) of the last one of the page before.
     """
 
     project_id: str
     session_key: int | None = None
     status: GateFilter = "open"
     through: int | None = None
-    after: tuple[int, str] | None = None
+    after: tuple[int, int, str] | None = None
     ascending: bool = False
     limit: int = 50
 
 
 def gates(connection: Connection, query: GateQuery) -> Sequence[GateView]:
-    """Return a page of gates."""
+    """Return a page of gates; those of one batch have one time, and follow their versions."""
     c = t.gates.c
-    order = (c.opened_at, c.gate_id)
+    order = (c.opened_at, c.opened_version, c.gate_id)
     statement = (
         _gates(query.project_id)
         .order_by(*(column if query.ascending else column.desc() for column in order))

@@ -70,11 +70,16 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("session_key", "gate_id", name=op.f("pk_gates")),
     )
     op.create_index("ix_gates_call", "gates", ["session_key", "tool_call_id"], unique=False)
-    op.create_index("ix_gates_inbox", "gates", ["project_id", "opened_at", "gate_id"], unique=False)
+    op.create_index(
+        "ix_gates_inbox",
+        "gates",
+        ["project_id", "opened_at", "opened_version", "gate_id"],
+        unique=False,
+    )
     op.create_index(
         "ix_gates_open",
         "gates",
-        ["project_id", "opened_at", "gate_id"],
+        ["project_id", "opened_at", "opened_version", "gate_id"],
         unique=False,
         sqlite_where=sa.text("status = 'open'"),
         postgresql_where=sa.text("status = 'open'"),

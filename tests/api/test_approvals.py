@@ -141,7 +141,20 @@ def test_questions_of_every_session_are_listed_and_paged(client: httpx.Client) -
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize("place", [[1, "\x00"], ["1", "g"], [2**70, "g"], [1, 1], [None, None]])
+@pytest.mark.parametrize(
+    "place",
+    [
+        [1, 1, "\x00"],
+        ["1", 1, "g"],
+        [2**70, 1, "g"],
+        [1, 2**31, "g"],
+        [1, 0, "g"],
+        [1, 1, 1],
+        [1, "1", "g"],
+        [None, None, None],
+        [1, "g"],
+    ],
+)
 def test_a_cursor_that_names_no_place_is_a_problem(
     client: httpx.Client, project: str, place: Place
 ) -> None:
@@ -157,7 +170,18 @@ def test_questions_of_one_session_are_paged_too(client: httpx.Client) -> None:
     rest = waiting(client, "/sessions/s/approvals", limit=2, cursor=first["next_cursor"])
 
     names = [item["permission_id"] for item in (*first["items"], *rest)]
-    assert sorted(names) == ["p0", "p1", "p2"]
+    assert names == ["p2", "p1", "p0"]
+
+
+@pytest.mark.parametrize("path", ["/approvals", "/sessions/s/approvals"])
+def test_questions_of_one_batch_are_listed_as_they_were_asked(
+    client: httpx.Client, path: str
+) -> None:
+    names = [f"p{number}" for number in range(6)]
+    append(client, "s", batch(1, started("t1"), *(gate(permission_id=name) for name in names)))
+
+    assert [item["permission_id"] for item in waiting(client, path, order="asc")] == names
+    assert [item["permission_id"] for item in waiting(client, path)] == names[::-1]
 
 
 @pytest.mark.usefixtures("asked")

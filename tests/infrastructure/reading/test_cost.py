@@ -80,10 +80,11 @@ def test_every_view_takes_as_many_statements_at_10_messages_as_at_400(store: Sto
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_what_waits_anywhere_is_found_in_the_index_of_open_gates(store: Store) -> None:
     long_session(store, 1)
-    query = GateQuery(project_id="default", after=(1, "g"))
+    query = GateQuery(project_id="default", after=(1, 1, "g"))
     steps = plan(store, lambda c, _: gates(c, query))
 
-    place = "gates USING INDEX ix_gates_open (project_id=? AND (opened_at,gate_id)<(?,?))"
+    among = "project_id=? AND (opened_at,opened_version,gate_id)<(?,?,?)"
+    place = f"gates USING INDEX ix_gates_open ({among})"
     assert any(place in step for step in steps), steps
     assert not any(step.startswith(("SCAN", "USE TEMP")) for step in steps), steps
 

@@ -190,7 +190,8 @@ def test_the_inbox_holds_what_waits_in_any_session_newest_first(store: Store) ->
         query = GateQuery(project_id="default")
         waiting = gates(connection, query)
         oldest = gates(connection, GateQuery(project_id="default", ascending=True, limit=1))
-        after = (waiting[0].gate.opened_at, waiting[0].gate.gate_id)
+        newest = waiting[0].gate
+        after = (newest.opened_at, newest.opened_version, newest.gate_id)
         rest = gates(connection, GateQuery(project_id="default", after=after))
         everything_else = gates(connection, GateQuery(project_id="other"))
         every = gates(connection, GateQuery(project_id="default", status="all"))
