@@ -11,10 +11,11 @@ from api.batches import EVENT_LIMIT, EVENTS_LIMIT
 from api.body import REQUEST_LIMIT
 from api.dependencies import Log, the_log
 from api.errors import UNREACHABLE
+from api.event_bodies import EVENT_BODIES
 from api.problems import TYPES, ProblemError
 from domain.decide import SESSION_LIMIT
 from domain.raw_json import dumped
-from domain.registry import KINDS, PRODUCIBLE
+from domain.registry import KINDS
 from infrastructure import tables as t
 
 router = APIRouter(tags=["operations"])
@@ -54,7 +55,7 @@ async def info(log: Log) -> Response:
             name: {
                 "schema": kind.schema,
                 "affects": kind.affects,
-                "producible": name in PRODUCIBLE,
+                "producible": name in EVENT_BODIES,
             }
             for name, kind in KINDS.items()
         },

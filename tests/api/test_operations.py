@@ -2,6 +2,7 @@
 
 import httpx
 
+from api.event_bodies import EVENT_BODIES
 from api.problems import TYPES
 from domain.registry import KINDS
 from tests.api.serving import Served
@@ -21,6 +22,8 @@ def test_information_names_the_database_the_event_types_and_the_limits(
     assert info["database"] == server.kind
     assert info["embedded"] is (server.kind == "sqlite")
     assert info["event_types"].keys() == KINDS.keys()
+    told = {name for name, kind in info["event_types"].items() if kind["producible"]}
+    assert told == EVENT_BODIES.keys()
     assert info["limits"]["events_per_batch"] == 1_000
     assert info["limits"]["bytes_per_request"] == 8 * 1024 * 1024
 
