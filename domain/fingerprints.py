@@ -34,7 +34,7 @@ def chain(previous: bytes, message_digest: bytes) -> bytes:
 
 def is_empty(parts: Sequence[Part]) -> bool:
     """Say whether nothing of a message is left once it is normalised."""
-    return not normalise(parts)
+    return all(map(_says_nothing, parts))
 
 
 def normalise(parts: Sequence[Part]) -> list[dict[str, JsonValue]]:

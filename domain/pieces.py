@@ -25,8 +25,10 @@ def pieces_of(fact: e.Fact, version: int, item: int = 0) -> tuple[Piece, ...]:
 def merge(known: tuple[Piece, ...], new: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """Return a message's pieces with `new` in the place of what they replace, else at the end."""
     source = new[0].source if new else None
+    if source is None:
+        return (*known, *new)
     place = next((n for n, p in enumerate(known) if p.open and p.source == source), None)
-    if place is None or source is None:
+    if place is None:
         return (*known, *new)
     rest = tuple(p for p in known[place:] if not (p.open and p.source == source))
     return (*known[:place], *new, *rest)

@@ -15,7 +15,7 @@ from domain.recorded import ProducerStamp
 from domain.state import Piece, Placed, State, Tail
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.serialization import decode
+from infrastructure.reading.facts import content
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -68,7 +68,7 @@ _OPEN_GATES: Final = Prepared(
         .where(
             t.gates.c.session_key == bindparam("session_key"),
             t.gates.c.turn_id == t.heads.c.turn_id,
-            t.gates.c.status == "open",
+            text("gates.status = 'open'"),  # a literal, so that the index of waiting gates serves
         )
     )
 )
@@ -101,22 +101,6 @@ _LAST_BATCH: Final = Prepared(
         )
         .order_by(t.events.c.producer_epoch.desc(), t.events.c.producer_sequence.desc())
         .limit(1)
-    )
-)
-_FACT: Final = Prepared(
-    lambda _: (
-        select(t.events.c.type, t.events.c.schema, t.bodies.c.body)
-        .select_from(
-            t.events.outerjoin(
-                t.bodies,
-                (t.bodies.c.session_key == t.events.c.session_key)
-                & (t.bodies.c.version == t.events.c.version),
-            )
-        )
-        .where(
-            t.events.c.session_key == bindparam("session_key"),
-            t.events.c.version == bindparam("version"),
-        )
     )
 )
 
@@ -232,9 +216,9 @@ class _Finder:
         }
 
     def _tail(self, tail: Placed) -> Tail:
+        facts = content(self._connection, self._key, tail.versions[0], tail.versions[-1])
         pieces: tuple[Piece, ...] = ()
         for version in tail.versions:
-            for row in self.rows(_FACT, version=version):
-                fact = decode(row.type, row.schema, row.body and bytes(row.body))
-                pieces = merge(pieces, pieces_of(fact, version, tail.item))
+            if version in facts:
+                pieces = merge(pieces, pieces_of(facts[version], version, tail.item))
         return Tail(pieces=pieces)

@@ -247,6 +247,12 @@ gates = Table(
     Index("ix_gates_inbox", "project_id", "opened_at", "opened_version", "gate_id"),
 )
 Index(
+    "ix_gates_waiting",
+    gates.c.session_key,
+    sqlite_where=text("status = 'open'"),
+    postgresql_where=text("status = 'open'"),
+)
+Index(
     "ix_gates_open",
     gates.c.project_id,
     gates.c.opened_at,

@@ -85,6 +85,14 @@ def upgrade() -> None:
         postgresql_where=sa.text("status = 'open'"),
     )
     op.create_index("ix_gates_permission", "gates", ["session_key", "permission_id"], unique=False)
+    op.create_index(
+        "ix_gates_waiting",
+        "gates",
+        ["session_key"],
+        unique=False,
+        sqlite_where=sa.text("status = 'open'"),
+        postgresql_where=sa.text("status = 'open'"),
+    )
     op.create_index("ux_gates_project", "gates", ["project_id", "gate_id"], unique=True)
     op.create_table(
         "heads",

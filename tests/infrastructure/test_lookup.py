@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head, look_up
 from infrastructure.serialization import encode
 from tests.domain.test_laws import HISTORIES, Step, in_its_turn
+from tests.infrastructure.reading.asking import counted
 from tests.infrastructure.writing import NOBODY, SECOND, Store, note, propose, target, turn
 
 PROJECTS = count(1)
@@ -150,3 +152,35 @@ def test_when_the_history_became_known_is_found_as_it_is_folded(store: Store) ->
     position = store.facts("s1")[0].position
     assert position > store.facts("s0")[0].position
     assert found(store, target("s1"), Keys()).head.known_position == position
+
+
+@pytest.mark.parametrize("records", [2, 40])
+def test_a_message_of_many_records_is_found_in_one_statement(store: Store, records: int) -> None:
+    said = b'{"turn_id":"t1","message":{"role":"assistant","content":"and on"}}'
+    store.append([turn("t1")[0], *(propose("message-recorded", said) for _ in range(records))])
+    with counted(store) as (connection, seen):
+        key, state = find_head(connection, "default", "s1")
+        assert key is not None
+        seen.clear()
+        found = look_up(connection, key, state, Keys(tail=True))
+
+    assert len(found.tail.pieces) == records
+    assert len(seen) == 3, seen  # the open turn, the message, its facts
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_open_gates_are_found_without_those_that_were_closed(store: Store) -> None:
+    opening = ("gate-opened", b'{"gate_id":"g1","turn_id":"t1","kind":"input"}')
+    store.append([turn("t1")[0], propose(*opening)])
+    with counted(store) as (connection, seen):
+        key, state = find_head(connection, "default", "s1")
+        assert key is not None
+        look_up(connection, key, state, Keys())
+        steps = [
+            str(row.detail)
+            for statement in tuple(seen)
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
+        ]
+
+    gates = [step for step in steps if "gates" in step]
+    assert gates == ["SEARCH gates USING INDEX ix_gates_waiting (session_key=?)"]
