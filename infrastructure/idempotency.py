@@ -6,16 +6,17 @@ from, never what was said; it is kept for a day.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, bindparam, delete, literal_column, select, tuple_
+from sqlalchemy.dialects import postgresql, sqlite
 
 from infrastructure import tables as t
 from infrastructure.commit import Contended
 from infrastructure.prepared import Prepared
 
 KEPT_US: Final = 24 * 3600 * 1_000_000
+FORGOTTEN_AT_ONCE: Final = 100
 
 _FIND: Final = Prepared(
     lambda _: select(t.idempotency).where(
@@ -24,10 +25,37 @@ _FIND: Final = Prepared(
         t.idempotency.c.claimed_at > bindparam("oldest"),
     )
 )
-_FORGET: Final = Prepared(
-    lambda _: delete(t.idempotency).where(t.idempotency.c.claimed_at <= bindparam("oldest"))
-)
-_CLAIM: Final = Prepared(lambda _: t.idempotency.insert())
+
+
+def _forget(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    """Delete a few rows that are too old; never wait for somebody else who does."""
+    i = t.idempotency.c
+    old = (
+        select(i.project_id, i.key)
+        .where(i.claimed_at <= bindparam("oldest"))
+        .limit(literal_column(str(FORGOTTEN_AT_ONCE)))
+    )
+    if dialect == "postgresql":
+        old = old.with_for_update(skip_locked=True)
+    return delete(t.idempotency).where(tuple_(i.project_id, i.key).in_(old))
+
+
+def _claim(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a common one
+    """Write the row, over one that is too old; no row comes back if another request has the key."""
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    statement = insert(t.idempotency).values(
+        {c.name: bindparam(c.name) for c in t.idempotency.columns}
+    )
+    keys = ("project_id", "key")
+    return statement.on_conflict_do_update(
+        index_elements=keys,
+        set_={c.name: statement.excluded[c.name] for c in t.idempotency.c if c.name not in keys},
+        where=t.idempotency.c.claimed_at <= bindparam("oldest"),
+    ).returning(t.idempotency.c.claimed_at)
+
+
+_FORGET: Final = Prepared(_forget)
+_CLAIM: Final = Prepared(_claim)
 _KEEP: Final = Prepared(
     lambda _: (
         t.idempotency.update()
@@ -92,13 +120,9 @@ def claim(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
             result=bytes(row.result),
         )
     blank = dict.fromkeys(("status", "session_key", "first_version", "last_version", "result"))
-    try:
-        _CLAIM.run(
-            connection,
-            who | blank | {"request_digest": key.request_digest, "claimed_at": now},
-        )
-    except IntegrityError as error:
-        raise Contended from error
+    mine = {"request_digest": key.request_digest, "claimed_at": now, "oldest": now - KEPT_US}
+    if not _CLAIM.run(connection, who | blank | mine):
+        raise Contended
     return None
 
 
