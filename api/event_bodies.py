@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictSt
 from pydantic_core import PydanticCustomError
 
 from api.body import Body
+from domain.fields import INPUT_LIMIT
 from domain.times import microseconds
 
 Text = StrictStr
@@ -102,7 +103,7 @@ class TurnStartedBody(Body):
     """A turn began with fresh user input."""
 
     turn_id: Text
-    messages: Annotated[list[MessageBody], Field(min_length=1)]
+    messages: Annotated[list[MessageBody], Field(min_length=1, max_length=INPUT_LIMIT)]
     history_sent: Literal["full", "minimal", "resume", "answer", "answer+text"] | None = None
 
 

@@ -136,6 +136,8 @@ def _check_producer(state: State, batch: c.Batch, *, opens_with_loss: bool) -> N
     if batch.epoch > batch.current:
         raise UnknownEpoch(batch.epoch, batch.current)
     last = state.producers.get(batch.producer_id)
+    if last is not None and last.epoch > batch.epoch:
+        raise Fenced(batch.epoch, last.epoch)  # an import brought what another store had minted
     same_epoch = last is not None and last.epoch == batch.epoch
     expected = last.sequence + 1 if last is not None and same_epoch else 1
     if batch.sequence != expected:

@@ -2,7 +2,7 @@
 
 from domain import events as e
 from domain.evolve_content import message_index
-from domain.fields import check_count, check_id, check_message
+from domain.fields import INPUT_LIMIT, check_count, check_id, check_message
 from domain.identifiers import derived_from
 from domain.messages import Message
 from domain.refusals import (
@@ -25,6 +25,8 @@ def check_turn_started(state: State, event: e.TurnStarted, *, imported: bool) ->
         raise TurnInProgress(state.head.turn_id)
     if not event.messages and not imported and event.history_sent != "answer":
         raise InvalidValue("a turn begins with a message, or with an answer", "messages")
+    if len(event.messages) > INPUT_LIMIT:
+        raise InvalidValue(f"a turn begins with at most {INPUT_LIMIT} messages", "messages")
     named: set[str] = set()
     for number, message in enumerate(event.messages):
         at = ("messages", number)

@@ -13,6 +13,8 @@ from domain.refusals import InvalidValue
 from domain.times import microseconds
 
 TITLE_LIMIT: Final = 1_000
+INPUT_LIMIT: Final = 1_000
+"""Messages that a turn can begin with: as many as a batch has events."""
 COUNT_LIMIT: Final = 2**40
 """Sums of a whole session's counts stay below 2^63."""
 

@@ -123,6 +123,7 @@ def _taken_before(
         return None
     if state.head.status == "deleted":
         raise NoSuchSession
+    handler.check_current(attempt, target, state.head)
     facts = earlier_batch(attempt.connection, (target.project_id, target.session_id, key), stamp)
     digest = facts_digest(facts)
     if not facts or (digest is not None and digest != proposals_digest(request.proposals)):

@@ -108,7 +108,7 @@ class CommandHandler:
         try:
             outcome = carry_out(state, steps, stamp)
         except Refusal:
-            self._check_current(attempt, target, state.head)
+            self.check_current(attempt, target, state.head)
             raise
         facts = self._append(attempt, target, key, state.head.version, outcome)
         return Appended(
@@ -132,7 +132,7 @@ class CommandHandler:
             unverified_turns=self._unverified_turns, known_after=attempt.commit.known_after
         )
 
-    def _check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
+    def check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
         """Have a refusal judged again if another writer came first.
 
         An append is guarded by its version; a refusal writes nothing, and on PostgreSQL the

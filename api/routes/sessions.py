@@ -233,7 +233,7 @@ def _delete(
     log: Turnlog, attempt: Attempt, target: Target, version: int | None, caller: Caller
 ) -> None:
     steps: list[c.SessionCommand] = [
-        c.BeginBatch(expected_version=version, events=1),
+        c.BeginBatch(expected_version=version, events=0),  # a full session can be deleted too
         c.DeleteSession(),
     ]
     log.handler.carry_out(attempt, target, steps, caller=caller)

@@ -155,6 +155,16 @@ def test_a_running_turn_shows_in_its_session(client: httpx.Client) -> None:
     assert (body["turns"], body["messages"]) == (1, 1)
 
 
+def test_a_full_session_is_deleted_all_the_same(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(client, "s", batch(1, started("t1")))
+    monkeypatch.setattr("domain.decide.SESSION_LIMIT", 2)
+
+    assert problem(client.patch("/sessions/s", json={"title": "X"})) == (409, "session-full", [])
+    assert client.delete("/sessions/s").status_code == 204
+
+
 def test_a_deleted_session_is_not_there_until_it_is_restored(client: httpx.Client) -> None:
     append(client, "s", batch(1, *turn("t1")))
 

@@ -69,6 +69,12 @@ def test_an_older_epoch_is_fenced() -> None:
     WROTE_ONE.when(batch(2, epoch=1, current=2)).then_refused(Fenced)
 
 
+def test_an_epoch_below_one_that_wrote_here_is_fenced_though_this_store_minted_none() -> None:
+    stamp = ProducerStamp(producer_id="runner", epoch=5, sequence=1)
+    imported = given(OPENED, started(), producer=stamp)
+    imported.when(batch(1, epoch=1, current=1, previous=(5, 1))).then_refused(Fenced)
+
+
 def test_an_epoch_that_was_not_minted_is_unknown() -> None:
     WROTE_ONE.when(batch(1, epoch=2, current=1)).then_refused(UnknownEpoch)
 

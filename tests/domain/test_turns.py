@@ -50,6 +50,12 @@ def test_a_turn_begins_with_its_input() -> None:
     assert [m.message_id for m in state.messages.values()] == ["t1:1", "t1:2"]
 
 
+def test_a_turn_begins_with_at_most_1000_messages() -> None:
+    most = [message("a") for _ in range(1_000)]
+    given(OPENED).when(started("t1", *most)).then(started("t1", *most))
+    given(OPENED).when(started("t1", *most, message("b"))).then_refused(InvalidValue, "messages")
+
+
 def test_turns_run_one_at_a_time() -> None:
     RUNNING.when(started("t2")).then_refused(TurnInProgress)
     OVER.when(started("t2")).then(started("t2"))

@@ -12,11 +12,13 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from domain.commands import ArchiveSession, OpenSession, RenameSession
 from domain.refusals import NoSuchSession, SessionExists
+from domain.state import State
 from infrastructure.command_handler import Appended
 from infrastructure.commit import Contended
+from infrastructure.lookup import look_up
 from infrastructure.runner import ATTEMPTS, Attempt
 from tests.conftest import NewDatabase
-from tests.infrastructure.writing import NOBODY, Store, note, opened, target, turn
+from tests.infrastructure.writing import NOBODY, Store, batch, note, opened, target, turn
 
 
 @pytest.fixture
@@ -214,6 +216,27 @@ def test_on_postgresql_a_refusal_on_an_outdated_state_is_judged_again(
         )
 
     assert store.runner.run(overtaken_once).head.status == "archived"
+
+
+def test_on_postgresql_a_batch_again_is_answered_with_the_head_that_has_it(
+    postgresql_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = postgresql_store
+    store.append(turn("t1")[:1])
+    request = batch(turn("t1")[1:], sequence=2)
+    rivals = [request]
+
+    def overtaken_once(*found: Any) -> State:  # noqa: ANN401
+        if rivals:
+            store.send(rivals.pop())
+        return look_up(*found)
+
+    monkeypatch.setattr("infrastructure.command_handler.look_up", overtaken_once)
+
+    again = store.send(request)
+
+    assert again.replayed
+    assert again.appended.head.version == again.appended.facts[-1].version == 5
 
 
 def test_on_postgresql_two_beginnings_of_one_session_make_one(postgresql_store: Store) -> None:
