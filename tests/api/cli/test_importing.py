@@ -72,7 +72,7 @@ def test_a_conflict_is_skipped_or_forked_if_told_so(turnlog: Turnlog, tmp_path: 
 def test_a_file_without_a_conversation_is_no_success(turnlog: Turnlog, tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_bytes(b"dear diary\n")
 
-    outcome = turnlog.run("import", tmp_path / "notes.jsonl")
+    outcome = turnlog.run("import", tmp_path / "notes.jsonl", "--format", "claude-code")
 
     assert outcome.code == 1
     assert "no-conversation: 1 file" in outcome.text
