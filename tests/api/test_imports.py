@@ -122,7 +122,7 @@ def test_a_key_gets_the_first_answer_again(client: httpx.Client) -> None:
 def test_a_refused_import_leaves_nothing_behind(client: httpx.Client) -> None:
     key = {"Idempotency-Key": "import-2"}
 
-    refused = send(client, b'{"nothing":1}\n', key)
+    refused = send(client, b'{"nothing":1}\n', key, format="claude-code")
 
     assert (refused.status_code, refused.json()["code"]) == (422, "nothing-to-import")
     assert client.get("/sessions").json()["items"] == []
@@ -133,7 +133,13 @@ def test_a_refused_import_leaves_nothing_behind(client: httpx.Client) -> None:
     ("content", "media", "query", "status", "code"),
     [
         (b"", "application/x-ndjson", {}, 422, "nothing-to-import"),
-        (b"\xff\xfe\x00", "application/octet-stream", {}, 422, "nothing-to-import"),
+        (
+            b"\xff\xfe",
+            "application/octet-stream",
+            {"format": "claude-code"},
+            422,
+            "nothing-to-import",
+        ),
         (SAMPLE, "application/json", {}, 415, "unsupported-media-type"),
         (SAMPLE, "text/plain", {}, 415, "unsupported-media-type"),
         (SAMPLE, "application/x-ndjson", {"format": "zip"}, 422, "invalid-value"),
