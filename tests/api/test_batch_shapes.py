@@ -133,3 +133,36 @@ def test_the_first_and_the_last_moment_of_the_calendar_come_back(client: httpx.C
 
     assert [item["occurred_at"] for item in events_of(client, "s")[2:]] == moments
     assert client.get("/approvals").status_code == 200
+
+
+SECRET = "what was said: 4711"
+PARTS: list[object] = [
+    {"type": SECRET},
+    {"type": "text", "text": [SECRET]},
+    {"type": "data", "kind": {}},
+    SECRET,
+]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(started("t1", content=[part]) for part in PARTS),
+        started("t1", role=SECRET),
+        started("t1", status=SECRET),
+        started("t1", message_id="\n" + SECRET),
+        started("\n" + SECRET),
+        event(SECRET, turn_id="t1"),
+        event("gate-opened", turn_id="t1", kind=SECRET),
+        event("gate-opened", turn_id="t1", kind="input", expires_at=SECRET),
+        event("turn-started", turn_id="t1", messages=SECRET),
+        completed("t1", record_count=SECRET),
+        {"type": "data-recorded", "data": SECRET},
+        {**started("t1"), "occurred_at": SECRET},
+    ],
+)
+def test_what_was_said_is_never_repeated_in_an_error(client: httpx.Client, said: Json) -> None:
+    answer = append(client, "s", batch(1, said))
+
+    assert answer.status_code == 422
+    assert SECRET not in answer.text

@@ -136,6 +136,20 @@ def test_an_event_from_another_connection_arrives_within_a_second(client: httpx.
         assert monotonic() - began < 1
 
 
+def test_an_event_of_this_process_is_told_without_looking_for_it(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK_S", 60.0)
+    note(client, 1)
+    with stream(client, "s", after=2) as frames:
+        assert until_synced(frames) == []
+        began = monotonic()
+        note(client, 2)
+
+        assert versions(take(frames, 1)) == [3]
+        assert monotonic() - began < 5
+
+
 def test_events_arrive_while_the_past_is_still_told(
     client: httpx.Client, server: Served, project: str
 ) -> None:
