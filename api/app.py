@@ -57,6 +57,7 @@ def create_app(log: Turnlog) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         app.state.turnlog = log
+        log.following.start()
         yield
         log.stop()
         app.state.turnlog = None

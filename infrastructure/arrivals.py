@@ -7,10 +7,16 @@ came, only to look. Listeners look by themselves too, for what other processes w
 import asyncio
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from threading import Event
 from time import monotonic
 from typing import Final
 
 Name = tuple[str, str]
+
+
+def whole(project_id: str) -> Name:
+    """Return what every session of a project is listened to by."""
+    return project_id, ""
 
 
 class Listener:
@@ -39,10 +45,15 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._listeners: Final[dict[Name, set[Listener]]] = {}
+        self._bells: Final[list[Event]] = []
+
+    def ring(self, bell: Event) -> None:
+        """Set `bell` from now on, whichever session has grown."""
+        self._bells.append(bell)
 
     @contextmanager
     def listen(self, name: Name) -> Generator[Listener]:
-        """Give a listener for the session (project id, session id)."""
+        """Give a listener for the session (project id, session id), or a whole project."""
         listener = Listener()
         self._listeners.setdefault(name, set()).add(listener)
         try:
@@ -55,9 +66,12 @@ class Arrivals:
 
     def announce(self, names: Iterable[Name]) -> None:
         """Wake who waits for these sessions; from any thread, after the commit."""
-        for name in names:
+        grown = set(names)
+        for name in grown | {whole(project_id) for project_id, _ in grown}:
             for listener in tuple(self._listeners.get(name, ())):
                 listener.wake()
+        for bell in self._bells if grown else ():
+            bell.set()
 
     def announce_all(self) -> None:
         """Wake everybody."""

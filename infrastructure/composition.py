@@ -16,6 +16,7 @@ from infrastructure.arrivals import Arrivals
 from infrastructure.command_handler import CommandHandler
 from infrastructure.database import Database, open_database
 from infrastructure.event_log import EventLog
+from infrastructure.followers.following import Following, followers
 from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
@@ -37,6 +38,10 @@ class Turnlog:
             self.log, now, unverified_turns=settings.allow_unverified_turns
         )
         self.arrivals: Final = Arrivals()
+        self.following: Final = Following(
+            database, self.runner, followers(search=settings.search), now
+        )
+        self.arrivals.ring(self.following.bell)
         self.stopping: Final = Event()
         self._readers: Final = (
             ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
@@ -89,6 +94,7 @@ class Turnlog:
 
     def close(self) -> None:
         """Finish what was submitted and let go of the database."""
+        self.following.stop()
         self.runner.close()
         if self._readers is not None:
             self._readers.shutdown()

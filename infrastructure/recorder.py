@@ -30,7 +30,7 @@ from infrastructure.mapper import StoredFact, originator
 from infrastructure.prepared import Prepared
 
 TICK_S: Final = 0.02
-_HORIZON: Final = (
+HORIZON: Final = (
     "(SELECT (base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) "  # noqa: S608
     f"<< {ORDINAL_BITS} FROM store)"
 )
@@ -158,7 +158,7 @@ class LogRecorder(ApplicationRecorder):
         if topics:
             statement = statement.where(t.events.c.type.in_(topics))
         if self._database.kind == "postgresql":
-            statement = statement.where(position < text(_HORIZON))
+            statement = statement.where(position < text(HORIZON))
         with self._database.read() as connection:
             return [
                 Notification(
@@ -175,7 +175,7 @@ class LogRecorder(ApplicationRecorder):
         """Return the highest position that a follower can see."""
         statement = select(func.max(t.events.c.position))
         if self._database.kind == "postgresql":
-            statement = statement.where(t.events.c.position < text(_HORIZON))
+            statement = statement.where(t.events.c.position < text(HORIZON))
         with self._database.read() as connection:
             return connection.execute(statement).scalar_one_or_none()
 

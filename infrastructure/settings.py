@@ -26,6 +26,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "allow_unverified_turns": "whether a turn without a record count leaves its session ready",
     "postgres_pool_size": "how many PostgreSQL connections this process opens at most",
     "allow_unsafe_durability": "whether a database that does not flush commits is served",
+    "search": "whether this process keeps an index of what was said, and searches it",
 }
 
 
@@ -42,6 +43,7 @@ class Settings:
         allow_unverified_turns: Whether a turn without a record count leaves a session ready.
         pool_size: PostgreSQL connections of this process.
         allow_unsafe_durability: Whether a database that does not flush commits is served.
+        search: Whether this process keeps the search index up to date, and reads it.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
 
@@ -49,6 +51,7 @@ class Settings:
     allow_unverified_turns: bool
     pool_size: int = 8
     allow_unsafe_durability: bool = False
+    search: bool = True
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -65,6 +68,7 @@ class Settings:
             "allow_unverified_turns": str(self.allow_unverified_turns).lower(),
             "postgres_pool_size": str(self.pool_size),
             "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
+            "search": str(self.search).lower(),
         }
 
 
@@ -94,6 +98,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         allow_unverified_turns=_flag(given, "allow_unverified_turns", default=embedded),
         pool_size=_count(given, "postgres_pool_size", default=8, least=1, most=100),
         allow_unsafe_durability=_flag(given, "allow_unsafe_durability", default=False),
+        search=_flag(given, "search", default=True),
         sources={name: given.source(name) for name in MEANINGS},
     )
 

@@ -54,6 +54,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "allow_unverified_turns": "default",
         "postgres_pool_size": "TURNLOG_POSTGRES_POOL_SIZE",
         "allow_unsafe_durability": "default",
+        "search": "default",
     }
 
 

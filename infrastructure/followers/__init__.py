@@ -1,0 +1,1 @@
+"""Views that follow the log behind its writers, each with a checkpoint."""

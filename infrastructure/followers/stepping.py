@@ -1,0 +1,152 @@
+"""How does a follower take its next step, and how is one built anew beside the one that is read?
+
+A step reads and folds outside of any write transaction; then one transaction moves the checkpoint
+and writes the rows, or neither. A worker that dies in between has done nothing. A build of an older
+turnlog leaves rows alone that a newer one has folded.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeAlias
+
+from sqlalchemy import Connection
+
+from infrastructure.database import Database
+from infrastructure.followers import tracking
+from infrastructure.followers.follower import Follower, Write
+from infrastructure.followers.tracking import Standing
+from infrastructure.reading.whole_log import log_page
+from infrastructure.runner import Runner
+
+BATCH: Final = 128
+"""Facts of one transaction: with each as large as one can be, still no more than some 100 MiB."""
+REMOVED: Final = 1_000
+Stepped: TypeAlias = Literal["more", "done", "elsewhere"]
+
+
+class Stepper:
+    """Takes the steps of one follower; any number of them can, in any number of processes."""
+
+    def __init__(
+        self,
+        database: Database,
+        runner: Runner,
+        follower: Follower,
+        owner: str,
+        now: Callable[[], int],
+    ) -> None:
+        self.follower: Final = follower
+        self._database: Final = database
+        self._runner: Final = runner
+        self._owner: Final = owner
+        self._now: Final = now
+
+    def step(self) -> Stepped:
+        """Do what is next: begin, follow, build anew what an older build folded, clear away.
+
+        `more`: there is more to do at once; `done`: not now; `elsewhere`: another worker has it.
+        """
+        name, mine = self.follower.name, self.follower.fold_version
+        with self._database.read() as connection:
+            found = tracking.standings(connection, name)
+        if not found:
+            self._begin()
+            return "more"
+        read = next((each for each in found if each.status == "live"), None)
+        if read is not None and read.fold_version > mine:
+            return "done"
+        outdated = read is None or read.fold_version < mine
+        built = next((each for each in found if each.status == "building"), None)
+        if outdated and built is None:
+            self.begin_again()
+            return "more"
+        if built is not None and built.fold_version < mine:
+            self._run(lambda connection: tracking.give_up(connection, built))
+            return "more"
+        return self._work(found, read if not outdated else None, built)
+
+    def begin_again(self) -> None:
+        """Begin another generation, unless one is being built already."""
+        name, version = self.follower.name, self.follower.fold_version
+
+        def begin(connection: Connection) -> None:
+            found = tracking.standings(connection, name)
+            if any(each.status == "building" for each in found):
+                return
+            made = tracking.begin_again(connection, name, version)
+            if made is not None:
+                self.follower.begin(connection, made.generation)
+
+        self._run(begin)
+
+    def read_at(self) -> Standing | None:
+        """Return the generation that is read."""
+        with self._database.read() as connection:
+            return tracking.live(connection, self.follower.name)
+
+    def _work(
+        self, found: Sequence[Standing], read: Standing | None, built: Standing | None
+    ) -> Stepped:
+        stepped: list[Stepped] = []
+        if read is not None:
+            stepped.append(self._follow(read))
+        if built is not None and built.fold_version == self.follower.fold_version:
+            state = self._follow(built)
+            if state == "done" and self._swap(built):
+                state = "more"
+            stepped.append(state)
+        old = next((each for each in found if each.status == "old"), None)
+        if old is not None:
+            self._clear(old)
+            stepped.append("more")
+        for state in ("more", "elsewhere"):
+            if state in stepped:
+                return state
+        return "done"
+
+    def _begin(self) -> None:
+        def begin(connection: Connection) -> None:
+            made = tracking.begin(connection, self.follower.name, self.follower.fold_version)
+            if made is not None:
+                self.follower.begin(connection, made.generation)
+
+        self._run(begin)
+
+    def _follow(self, seen: Standing) -> Stepped:
+        now = self._now()
+        if not seen.is_free(self._owner, now):
+            return "elsewhere"
+        with self._database.read() as connection:
+            facts, through = log_page(
+                connection, after=seen.position, limit=BATCH, types=self.follower.types
+            )
+        if through <= seen.position:
+            return "done"
+        more = len(facts) == BATCH
+        write = self.follower.fold(facts)
+        lease = now + tracking.LEASE if more else 0
+        moved = self._advance(seen, through, write, lease)
+        return "more" if more or not moved else "done"
+
+    def _advance(self, seen: Standing, through: int, write: Write, lease: int) -> bool:
+        def advance(connection: Connection) -> bool:
+            moved = tracking.advance(
+                connection, seen, through, owner=self._owner, lease_until=lease
+            )
+            if moved:
+                write(connection, seen.generation)
+            return moved
+
+        return self._runner.run(lambda attempt: advance(attempt.connection))
+
+    def _swap(self, built: Standing) -> bool:
+        return self._runner.run(lambda attempt: tracking.swap(attempt.connection, built))
+
+    def _clear(self, old: Standing) -> None:
+        def clear(connection: Connection) -> None:
+            if self.follower.remove(connection, old.generation, REMOVED):
+                tracking.forget(connection, old)
+
+        self._run(clear)
+
+    def _run(self, work: Callable[[Connection], None]) -> None:
+        self._runner.run(lambda attempt: work(attempt.connection))
