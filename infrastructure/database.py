@@ -211,6 +211,7 @@ def _is_empty(url: URL) -> bool:
 def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
     engine = create_engine(
         url,
+        hide_parameters=True,  # what was said must not reach an error's text
         paramstyle="named",
         poolclass=QueuePool,
         pool_size=size,
@@ -242,6 +243,7 @@ def _postgres_engine(url: URL, pool_size: int) -> Engine:
         url = url.set(drivername="postgresql+psycopg")
     return create_engine(
         url,
+        hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=0,
