@@ -13,6 +13,8 @@ _MADE_UP: Final = {
     "open": "[This tool call has not run yet. It has no result.]",
     "gone": "[The result of this tool call is not stored any more.]",
 }
+MADE_UP_RESULTS: Final = frozenset(_MADE_UP.values())
+"""What an export says in the place of a result that a call does not have."""
 
 
 def text_part(text: str) -> dict[str, object]:

@@ -3,8 +3,8 @@
 Or as a whole, in the form that a provider takes.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
@@ -17,8 +17,10 @@ from api.views import When, invalid, now_shape, view, whole_numbers
 from domain.identifiers import is_name
 from infrastructure.reading.moment import Moment, find_message
 from infrastructure.reading.transcript import extent, live_view, page
-from projections.openai_chat import openai_chat
-from projections.transcript import summary_id
+from projections.anthropic_messages import AnthropicExport, anthropic_messages
+from projections.openai_chat import ChatExport, openai_chat
+from projections.transcript import TranscriptMessage, summary_id
+from projections.ui_messages import UiExport, ui_messages
 from projections.window import Extent, Window
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["transcript"])
@@ -44,8 +46,12 @@ async def read_transcript(
         str | None, Query(description="A message id: the page with this message in its middle.")
     ] = None,
     form: Annotated[
-        Literal["turnlog", "openai"],
-        Query(alias="format", description="`openai` comes whole: it cannot be cut into pages."),
+        Literal["turnlog", "openai", "anthropic", "ui"],
+        Query(
+            alias="format",
+            description="All but `turnlog` come whole: they cannot be cut into pages. `ui` is "
+            "AI SDK UIMessages.",
+        ),
     ] = "turnlog",
 ) -> Response:
     """Read what was said.
@@ -55,10 +61,12 @@ async def read_transcript(
     `{"type":"missing","reason"}`. Cursors hold on to the version of the first page.
     """
     with_archived = _with_archived(include)
-    if form == "openai":
+    if form != "turnlog":
         if page_cursor is not None or around is not None or with_archived:
             raise invalid("a provider's form comes whole, and is what the model sees", "format")
-        return await view(log, target, known, lambda c, m: _openai(c, m) | now_shape(log, m), at)
+        return await view(
+            log, target, known, lambda c, m: _whole(c, m, form) | now_shape(log, m), at
+        )
     parameters = {
         "route": "transcript",
         "project": target.project_id,
@@ -129,7 +137,22 @@ def _cursors(
     return {"next_cursor": following, "previous_cursor": previous}
 
 
-def _openai(connection: Connection, moment: Moment) -> Shape:
+def _whole(
+    connection: Connection, moment: Moment, form: Literal["openai", "anthropic", "ui"]
+) -> Shape:
     live = live_view(connection, moment)
-    export = openai_chat(live.messages, live.earlier_calls)
-    return {"messages": export.messages, "losses": [loss.shape() for loss in export.losses]}
+    export = _EXPORTS[form](live.messages, live.earlier_calls)
+    shape: Shape = {"messages": export.messages}
+    if isinstance(export, AnthropicExport) and export.system:
+        shape["system"] = export.system
+    return shape | {"losses": [loss.shape() for loss in export.losses]}
+
+
+_EXPORTS: Final[
+    Mapping[
+        str,
+        Callable[
+            [Sequence[TranscriptMessage], Iterable[str]], ChatExport | AnthropicExport | UiExport
+        ],
+    ]
+] = {"openai": openai_chat, "anthropic": anthropic_messages, "ui": ui_messages}

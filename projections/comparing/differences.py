@@ -1,0 +1,200 @@
+"""How can two histories differ, and which of it matters?
+
+What the agent said is ours to know: a client that shows it otherwise still means the same
+conversation. What the user said, which messages there are, and in which order: that is the
+conversation, and another one is a divergence.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from projections.comparing.content import arguments_key, same_result
+from projections.comparing.entries import Entry, SaidCall, Side, Words, place_in
+from projections.comparing.pairing import pairs_of
+from projections.comparing.told import Place
+from projections.wire_names import plain_name
+
+Kind: TypeAlias = Literal[
+    "text",
+    "whitespace-only",
+    "tool-output",
+    "tool-arguments",
+    "attachment",
+    "missing",
+    "extra",
+    "reordered",
+    "role",
+    "window",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference, and where it is on each side; None where there is nothing.
+
+    Attributes:
+        diverges: Whether it makes another conversation.
+    """
+
+    kind: Kind
+    ours: Place | None
+    theirs: Place | None
+    diverges: bool
+
+
+class Voices:
+    """What each side said, to know words again that somebody else is said to have spoken."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._said: Final[dict[Side, set[str]]] = {"user": set(), "answer": set(), "system": set()}
+        for entry in entries:
+            self._said[entry.side] |= {words.text for words in entry.texts}
+
+    def others(self, side: Side, text: str) -> bool:
+        """Tell whether another side said this."""
+        return bool(text) and any(
+            text in said for other, said in self._said.items() if other != side
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Both histories' voices."""
+
+    ours: Voices
+    theirs: Voices
+
+    def left_out(self, side: Side, words: Words, theirs: Place | None = None) -> Difference:
+        """Return that we have something which they do not have, or have from somebody else."""
+        kind: Kind = "role" if self.theirs.others(side, words.text) else "missing"
+        return Difference(kind=kind, ours=words.place, theirs=theirs, diverges=True)
+
+    def put_in(self, side: Side, words: Words, ours: Place | None = None) -> Difference:
+        """Return that they have something which we do not have, or have from somebody else."""
+        kind: Kind = "role" if self.ours.others(side, words.text) else "extra"
+        return Difference(kind=kind, ours=ours, theirs=words.place, diverges=True)
+
+
+def between(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
+    """Yield what differs between two entries of one side; nothing where ours is not stored."""
+    if ours.gone:
+        return
+    if ours.side == "answer":
+        yield from _words(ours, theirs)
+        yield from _reasoning(ours, theirs)
+    elif ours.text != theirs.text:
+        yield _spoken(ours, theirs, sides)
+    yield from _calls(ours, theirs)
+    yield from _files(ours, theirs)
+
+
+def squeezed(text: str) -> str:
+    """Return a text without any space: texts that are then alike differ in space only."""
+    return "".join(text.split())
+
+
+def _reasoning(ours: Entry, theirs: Entry) -> Iterator[Difference]:
+    """Yield what they reasoned and we did not; what a client leaves out of it is not compared."""
+    known = squeezed("".join(words.text for words in ours.reasoning))
+    for words in theirs.reasoning:
+        if squeezed(words.text) not in known:
+            place = ours.reasoning[0].place if ours.reasoning else None
+            yield Difference(kind="text", ours=place, theirs=words.place, diverges=False)
+
+
+def _words(ours: Entry, theirs: Entry) -> Iterator[Difference]:
+    """Yield how the agent's words differ; it is no divergence."""
+    known, told = ours.text, theirs.text
+    if known != told:
+        at = _first_difference(known, told)
+        yield Difference(
+            kind="whitespace-only" if squeezed(known) == squeezed(told) else "text",
+            ours=place_in(ours.texts, at, ours.place),
+            theirs=place_in(theirs.texts, at, theirs.place),
+            diverges=False,
+        )
+
+
+def _spoken(ours: Entry, theirs: Entry, sides: Sides) -> Difference:
+    """Return how what a person said differs: in space only, by whole messages, or in words.
+
+    A text's beginning is never that text.
+    """
+    known, told = ours.text, theirs.text
+    at = _first_difference(known, told)
+    one, other = place_in(ours.texts, at, ours.place), place_in(theirs.texts, at, theirs.place)
+    if squeezed(known) == squeezed(told):
+        return Difference(kind="whitespace-only", ours=one, theirs=other, diverges=False)
+    if at == len(known) and (more := _begins(theirs.texts, at)) is not None:
+        return sides.put_in(ours.side, more, one)
+    if at == len(told) and (more := _begins(ours.texts, at)) is not None:
+        return sides.left_out(ours.side, more, other)
+    return Difference(kind="text", ours=one, theirs=other, diverges=True)
+
+
+def _begins(words: Sequence[Words], offset: int) -> Words | None:
+    """Return the words that begin a message of their own at `offset`."""
+    before: int | None = None
+    for each in words:
+        if offset == 0 and each.text:
+            return each if each.place.index != before else None
+        offset -= len(each.text)
+        before = each.place.index
+    return None
+
+
+def _first_difference(one: str, other: str) -> int:
+    """Return the first index at which two texts differ, in steps that halve."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _calls(ours: Entry, theirs: Entry) -> Iterator[Difference]:
+    keys = [[_key(call) for call in entry.calls] for entry in (ours, theirs)]
+    for pair in pairs_of(*keys):
+        known = None if pair.ours is None else ours.calls[pair.ours]
+        told = None if pair.theirs is None else theirs.calls[pair.theirs]
+        if known is not None and told is not None:
+            yield from _call(known, told, moved=pair.moved)
+        else:
+            yield Difference(
+                kind="extra" if known is None else "missing",
+                ours=None if known is None else known.place,
+                theirs=None if told is None else told.place,
+                diverges=True,
+            )
+
+
+def _key(call: SaidCall) -> tuple[str, bytes]:
+    return plain_name(call.name), arguments_key(call.arguments)
+
+
+def _call(ours: SaidCall, theirs: SaidCall, *, moved: bool) -> Iterator[Difference]:
+    if moved or _key(ours) != _key(theirs):
+        kind: Kind = "reordered" if moved else "tool-arguments"
+        yield Difference(kind=kind, ours=ours.place, theirs=theirs.place, diverges=False)
+    if not same_result(ours.result, theirs.result):
+        yield Difference(
+            kind="tool-output", ours=ours.result_place, theirs=theirs.result_place, diverges=False
+        )
+
+
+def _files(ours: Entry, theirs: Entry) -> Iterator[Difference]:
+    """Yield where attachments differ; one that the client's form cannot carry may be absent."""
+    told = [*theirs.files]
+    for file in ours.files:
+        if told and file.keys & told[0].keys:
+            told.pop(0)
+        elif file.carried:
+            other = told.pop(0).place if told else None
+            yield Difference(kind="attachment", ours=file.place, theirs=other, diverges=True)
+    for file in told:
+        yield Difference(kind="attachment", ours=None, theirs=file.place, diverges=True)
