@@ -133,6 +133,35 @@ imports = Table(
     Column("report", LargeBinary, nullable=False),
 )
 
+agreements = Table(
+    "agreements",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("consecutive", Integer, nullable=False),
+    Column("compared", BigInteger, nullable=False),
+    Column("agreed", BigInteger, nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in (
+            "text",
+            "whitespace_only",
+            "tool_output",
+            "tool_arguments",
+            "attachment",
+            "missing",
+            "extra",
+            "reordered",
+            "role",
+            "window",
+        )
+    ),
+    Column("last_agrees", Boolean, nullable=False),
+    Column("last_version", Integer, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Index("ix_agreements_newest", "project_id", "last_at", "session_key"),
+)
+
 heads = Table(
     "heads",
     metadata,

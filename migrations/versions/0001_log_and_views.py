@@ -95,6 +95,34 @@ def upgrade() -> None:
     )
     op.create_index("ux_gates_project", "gates", ["project_id", "gate_id"], unique=True)
     op.create_table(
+        "agreements",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("consecutive", sa.Integer(), nullable=False),
+        sa.Column("compared", sa.BigInteger(), nullable=False),
+        sa.Column("agreed", sa.BigInteger(), nullable=False),
+        sa.Column("text", sa.BigInteger(), nullable=False),
+        sa.Column("whitespace_only", sa.BigInteger(), nullable=False),
+        sa.Column("tool_output", sa.BigInteger(), nullable=False),
+        sa.Column("tool_arguments", sa.BigInteger(), nullable=False),
+        sa.Column("attachment", sa.BigInteger(), nullable=False),
+        sa.Column("missing", sa.BigInteger(), nullable=False),
+        sa.Column("extra", sa.BigInteger(), nullable=False),
+        sa.Column("reordered", sa.BigInteger(), nullable=False),
+        sa.Column("role", sa.BigInteger(), nullable=False),
+        sa.Column("window", sa.BigInteger(), nullable=False),
+        sa.Column("last_agrees", sa.Boolean(), nullable=False),
+        sa.Column("last_version", sa.Integer(), nullable=False),
+        sa.Column("last_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_agreements")),
+    )
+    op.create_index(
+        "ix_agreements_newest",
+        "agreements",
+        ["project_id", "last_at", "session_key"],
+        unique=False,
+    )
+    op.create_table(
         "heads",
         sa.Column("session_key", KEY, nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
@@ -371,6 +399,7 @@ def downgrade() -> None:
         "events",
         "followers",
         "gates",
+        "agreements",
         "heads",
         "idempotency",
         "imports",
