@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from api.errors import add_error_handlers
 from api.head import Heads
 from api.mistakes import Mistakes
+from api.neighbours import Neighbours
 from api.openapi import PROBLEM_RESPONSES, Described
 from api.routes import (
     approvals,
@@ -75,6 +76,7 @@ def create_app(log: Turnlog) -> FastAPI:
     app.state.turnlog = log
     add_error_handlers(app)
     app.add_middleware(Heads)
+    app.add_middleware(Neighbours)
     app.add_middleware(Mistakes)
     for routes in ROUTES:
         app.include_router(routes.router)

@@ -91,6 +91,20 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "`after` or `Last-Event-ID` names a version that the session has not reached. The client "
         "followed another log, or one that was restored; read the session again.",
     ),
+    "misdirected-request": ProblemType(
+        421,
+        "The request is for another host",
+        "give-up",
+        "Without keys, only requests to localhost, 127.0.0.1 or [::1] are answered, so that no "
+        "name of somebody else's can lead a browser here.",
+    ),
+    "foreign-origin": ProblemType(
+        403,
+        "The request comes from another site",
+        "give-up",
+        "Without keys, a page of another site may neither read nor write; the `Origin` header says "
+        "where the page is from.",
+    ),
     "not-found": ProblemType(
         404, "There is no such resource", "give-up", "No route has this path."
     ),
@@ -252,6 +266,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "The file holds no conversation",
         "give-up",
         "The file is empty, or none of its lines belongs to a conversation of this format.",
+    ),
+    "unknown-format": ProblemType(
+        422,
+        "The file's format cannot be told",
+        "give-up",
+        "An import names no `format`, and the file's content fits none that can be read, or more "
+        "than one. Name it; the chunks of a UI message stream are no messages.",
     ),
     "contended": ProblemType(
         503,
