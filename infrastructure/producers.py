@@ -50,7 +50,8 @@ _BATCH: Final = Prepared(
 _OPEN_TURNS: Final = (
     select(t.streams.c.session_id, t.streams.c.session_key, t.turns)
     .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
-    .where(t.turns.c.status == "running")
+    .join(t.heads, t.heads.c.session_key == t.turns.c.session_key)
+    .where(t.turns.c.status == "running", t.heads.c.status != "deleted")
 )
 
 

@@ -7,10 +7,11 @@ Only what comes out of a body is looked at: the rest is counted here, or was rea
 from typing import Final
 
 from domain.fields import TITLE_LIMIT
-from domain.identifiers import is_line, is_name
+from domain.identifiers import is_id, is_line, is_name
 from domain.state import Call, Changes, Gate, Loss, Placed, Turn
 
-_LARGEST: Final = 2**63 - 1
+_LARGEST: Final = 2**62
+"""What the rules still let a million events add to a sum fits beside it in a column."""
 _MOST_ITEMS: Final = 2**15 - 1
 
 
@@ -29,7 +30,7 @@ def is_storable(changes: Changes) -> bool:
 
 
 def _turn_fits(turn: Turn) -> bool:
-    return _are_names(turn.turn_id) and _are_counts(
+    return is_id(turn.turn_id) and _are_counts(
         turn.declared_records,
         turn.input_tokens,
         turn.output_tokens,

@@ -11,6 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
 
 from domain.events import HistoryCompacted
+from domain.identifiers import is_name
 from domain.state import Head, Turn
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
@@ -109,6 +110,7 @@ def _archived(connection: Connection, key: int, through: int) -> tuple[int, int 
         row.version: fact.through_message_id
         for row in rows
         if isinstance(fact := decode(row.type, row.schema, row.body), HistoryCompacted)
+        and is_name(fact.through_message_id)
     }
     places = _places(connection, key, sorted(set(compactions.values())))
     archived, summary = 0, None

@@ -18,13 +18,14 @@ from infrastructure.export_format import (
     event_line,
     read_manifest,
 )
+from infrastructure.reading.moment import At, moment
 from infrastructure.rebuilding import rebuild
 from infrastructure.stored_stream import find_stream, stored_facts
 from infrastructure.verification import verify
 from tests.conftest import NewDatabase
 from tests.databases import DATABASE_KINDS, DatabaseKind
 from tests.infrastructure.journeys import by_hand, eventful, unheard_of
-from tests.infrastructure.writing import Store, note, opened, turn
+from tests.infrastructure.writing import Store, note, opened, target, turn
 
 
 def exported(store: Store, session_id: str = "s1") -> list[bytes]:
@@ -247,7 +248,9 @@ def forged(store: Store, *events: tuple[str, bytes]) -> list[bytes]:
         ("session-renamed", b'{"title":"a\\u0000b"}', "not-storable"),
         ("turn-started", b'{"turn_id":"a\\u0000b"}', "not-storable"),
         ("records-lost", b'{"count":99999999999999999999,"reason":"x"}', "not-storable"),
+        ("records-lost", b'{"count":%d,"reason":"x"}' % (2**62 + 1), "not-storable"),
         ("turn-started", b'{"turn_id":"%s"}' % (b"x" * 4000), "not-storable"),
+        ("turn-started", b'{"turn_id":"no id"}', "not-storable"),
     ],
 )
 def test_what_no_column_holds_is_refused_on_either_database(
@@ -259,6 +262,22 @@ def test_what_no_column_holds_is_refused_on_either_database(
             taken(elsewhere, lines)
         assert (caught.value.line, caught.value.code) == (4, code)
         assert elsewhere.sessions() == []
+
+
+def test_a_compaction_through_what_cannot_be_a_name_is_read_past(
+    store: Store, new_database: NewDatabase
+) -> None:
+    lines = forged(
+        store,
+        ("turn-started", b'{"turn_id":"t1","messages":[{"role":"user","content":"hi"}]}'),
+        ("history-compacted", b'{"summary":"x","through_message_id":"a\\u0000b"}'),
+        ("history-compacted", b'{"summary":"y","through_message_id":"t1:1"}'),
+    )
+    with opened(new_database(store.database.kind)) as elsewhere:
+        taken(elsewhere, lines)
+        with elsewhere.database.read() as connection:
+            then = moment(connection, target("s1"), At(version=4))
+        assert (then.messages, then.archived, then.summary_version) == (1, 0, None)
 
 
 def test_a_name_taken_twice_is_refused_on_either_database(
