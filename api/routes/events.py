@@ -161,7 +161,7 @@ async def stream_events(
     ] = None,
     last_event_id: Annotated[
         str | None,
-        Header(description="The version that the client saw last; it goes before `after`."),
+        Header(description="The version that the client saw last; with `after`, the later one counts."),
     ] = None,
 ) -> StreamingResponse:
     """Follow a session live: server-sent events, `id` = version, exactly once and in order.
@@ -169,8 +169,9 @@ async def stream_events(
     Frames: `event` (durable), `synced` once when everything that was there at the start has been
     sent, `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
     """
-    # A client that reconnects by itself asks for the same address again, `after` and all.
-    start = _last_event_id(last_event_id) if last_event_id else after or 0
+    # A browser that reconnects asks for the same address again, `after` and all, with a header
+    # that has come further since.
+    start = max(_last_event_id(last_event_id), after or 0)
 
     def look(connection: Connection) -> tuple[int, int]:
         key, head, _ = session_head(connection, target)

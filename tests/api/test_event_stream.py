@@ -83,6 +83,8 @@ def test_a_client_that_reconnects_to_the_address_it_began_with_gets_nothing_twic
         assert versions(until_synced(frames)) == [5, 6]
     with stream(client, "s", "", after=4) as frames:
         assert versions(until_synced(frames)) == [5, 6]
+    with stream(client, "s", "1", after=4) as frames:
+        assert versions(until_synced(frames)) == [5, 6]
 
 
 def test_a_stream_without_a_place_begins_at_the_beginning(client: httpx.Client) -> None:
