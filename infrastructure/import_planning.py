@@ -5,7 +5,7 @@ file that begins with those lines adds what comes after them. Anything else is a
 lines, a session that went on here, or a user who went back to before what was imported.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -18,8 +18,9 @@ from domain.fields import TITLE_LIMIT
 from domain.identifiers import is_line, is_name
 from domain.refusals import ImportConflict
 from infrastructure import tables as t
+from infrastructure.import_recall import Recalled, shared
 from infrastructure.import_sources import Lines
-from infrastructure.imports.claude_code import translate
+from infrastructure.imports.formats import SourceFormat
 from infrastructure.imports.translation import (
     Loss,
     Report,
@@ -31,16 +32,21 @@ from infrastructure.lookup import find_head
 from infrastructure.recorder import WITH_BODIES
 from infrastructure.serialization import decode
 
-FORMAT: Final = "claude-code"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """An earlier import: the version of its `history-imported`, and what it covered."""
+    """An earlier import: the version of its `history-imported`, and what it covered.
+
+    Attributes:
+        remaining: How many of the events of these lines were still to come.
+        loss_version: Where the loss stands that their coming heals.
+    """
 
     version: int
     lines: int
     digest: str
+    remaining: int = 0
+    loss_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,7 @@ class SessionPlan:
     Attributes:
         seen: The version that this was planned on; 0 for a new session.
         title: The title that the transcript has by now, if it differs and no person gave another.
+        loss_version: The loss of an import that did not come to its end, which this one heals.
     """
 
     session_id: str
@@ -74,6 +81,7 @@ class SessionPlan:
     open: OpenSession | None = None
     title: str | None = None
     events: Sequence[TranslatedEvent] = ()
+    loss_version: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -91,6 +99,7 @@ class FilePlan:
     """
 
     name: str
+    format: str
     sessions: tuple[SessionPlan, ...]
     is_new: bool
     lines: int
@@ -101,8 +110,9 @@ class FilePlan:
 class Transcript:
     """One file's lines and their translations, made once each."""
 
-    def __init__(self, name: str, lines: Lines) -> None:
+    def __init__(self, name: str, lines: Lines, format_: SourceFormat) -> None:
         self.name: Final = name
+        self.format: Final = format_
         self.lines: Final = lines
         self._made: dict[tuple[int, tuple[int, ...]], Translation] = {}
         self._digests: dict[int, str] = {}
@@ -127,7 +137,8 @@ class Transcript:
         earlier = tuple(number for number in sorted(flush_after) if number < end)
         made = self._made.get((end, earlier))
         if made is None:
-            made = translate(self.lines.lines[:end], source_name=self.name, flush_after=earlier)
+            lines = self.lines.lines[:end]
+            made = self.format.translate(lines, source_name=self.name, flush_after=earlier)
             if self.lines.cut_off and count is None:
                 made = _with_cut_off_line(made, end + 1)
             self._made[end, earlier] = made
@@ -140,15 +151,21 @@ def _with_cut_off_line(made: Translation, line: int) -> Translation:
 
 
 Find: TypeAlias = Callable[[str], Known | None]
+Tell: TypeAlias = Callable[[str], Iterable[Recalled]]
 
 
-def find_known(connection: Connection, project_id: str, session_id: str) -> Known | None:
-    """Return what the log knows of a session, or None if it has none of this id."""
+def find_known(
+    connection: Connection, project_id: str, session_id: str, format_: str
+) -> Known | None:
+    """Return what the log knows of a session, or None if it has none of this id.
+
+    Only imports of the same format count as earlier ones.
+    """
     key, state = find_head(connection, project_id, session_id)
     head = state.head
     if key is None or head.version == 0:
         return None
-    markers = tuple(_markers(connection, key))
+    markers = tuple(_markers(connection, key, format_))
     went_on = select(
         exists().where(
             t.events.c.session_key == key,
@@ -166,8 +183,10 @@ def find_known(connection: Connection, project_id: str, session_id: str) -> Know
     )
 
 
-def plan(transcript: Transcript, suffix: str, find: Find) -> FilePlan:
+def plan(transcript: Transcript, suffix: str, find: Find, told: Tell) -> FilePlan:
     """Return what to append of a transcript to its sessions, whose ids get `suffix`.
+
+    `told` gives what earlier imports appended to a session.
 
     Raises:
         ImportConflict: a session holds something else than the earlier part of the transcript.
@@ -177,7 +196,8 @@ def plan(transcript: Transcript, suffix: str, find: Find) -> FilePlan:
     counts = _shared_counts(transcript, known)
     translation = transcript.translated(counts)
     places = [
-        _Place(transcript, session, suffix, counts, translation) for session in translation.sessions
+        _Place(transcript, session, suffix, counts, translation, told)
+        for session in translation.sessions
     ]
     sessions = tuple(
         place.plan(known.get(place.session.session_id) or find(place.session_id))
@@ -185,6 +205,7 @@ def plan(transcript: Transcript, suffix: str, find: Find) -> FilePlan:
     )
     return FilePlan(
         name=transcript.name,
+        format=transcript.format.name,
         sessions=sessions,
         is_new=all(session.seen == 0 for session in sessions),
         lines=len(transcript.lines.lines),
@@ -198,7 +219,7 @@ def suffixed(session_id: str, suffix: str) -> str:
     return session_id[: _ID_LIMIT - len(suffix)] + suffix
 
 
-def _markers(connection: Connection, key: int) -> Iterator[Marker]:
+def _markers(connection: Connection, key: int, format_: str) -> Iterator[Marker]:
     columns = (t.events.c.version, t.events.c.type, t.events.c.schema, t.bodies.c.body)
     rows = connection.execute(
         select(*columns)
@@ -208,8 +229,14 @@ def _markers(connection: Connection, key: int) -> Iterator[Marker]:
     )
     for row in rows:
         event = decode(row.type, row.schema, row.body)
-        if isinstance(event, HistoryImported) and event.format == FORMAT:
-            yield Marker(version=row.version, lines=event.lines, digest=event.digest)
+        if isinstance(event, HistoryImported) and event.format == format_:
+            yield Marker(
+                version=row.version,
+                lines=event.lines,
+                digest=event.digest,
+                remaining=event.remaining,
+                loss_version=event.loss_version,
+            )
 
 
 def _shared_counts(transcript: Transcript, known: Mapping[str, Known | None]) -> tuple[int, ...]:
@@ -228,8 +255,10 @@ class _Place:
         suffix: str,
         counts: tuple[int, ...],
         translation: Translation,
+        told: Tell,
     ) -> None:
         self.session: Final = session
+        self._told: Final = told
         self.session_id: Final = suffixed(session.session_id, suffix)
         self._transcript: Final = transcript
         self._suffix: Final = suffix
@@ -242,7 +271,12 @@ class _Place:
                 session_id=self.session_id, seen=0, open=self._opening(), events=self.session.events
             )
         events = self._events_after(known)
-        plan = SessionPlan(session_id=self.session_id, seen=known.version, events=events)
+        plan = SessionPlan(
+            session_id=self.session_id,
+            seen=known.version,
+            events=events,
+            loss_version=known.markers[-1].loss_version if known.markers[-1].remaining else None,
+        )
         if not events:
             return plan
         if known.deleted:
@@ -271,7 +305,11 @@ class _Place:
         return OpenSession(
             title=_title(session.title),
             title_by="import",
-            source={"format": FORMAT, "name": transcript.name, "session_id": session.session_id},
+            source={
+                "format": transcript.format.name,
+                "name": transcript.name,
+                "session_id": session.session_id,
+            },
             parent=parent,
         )
 
@@ -281,13 +319,24 @@ class _Place:
             raise ImportConflict("a session of this id is here, and was not imported from a file")
         newest = known.markers[-1]
         total = len(self._transcript.lines.lines)
-        if any(m.lines == total and self._transcript.has(m) for m in known.markers):
+        covered = [m for m in known.markers if not m.remaining]
+        if any(m.lines == total and self._transcript.has(m) for m in covered):
             return ()
         if not self._transcript.has(newest):
-            raise ImportConflict("the session was imported from other lines")
+            return self._events_beyond()
         before = self._transcript.translated(self._counts, newest.lines)
         told = [s for s in before.sessions if s.session_id == self.session.session_id]
-        return self.session.events[sum(len(s.events) for s in told) :]
+        return self.session.events[sum(len(s.events) for s in told) - newest.remaining :]
+
+    def _events_beyond(self) -> Sequence[TranslatedEvent]:
+        """Return the events after those that the log has, whichever lines those came from.
+
+        An older copy of the file has the first of them, and nothing more.
+        """
+        found = shared(self._told(self.session_id), self.session.events)
+        if found is None:
+            raise ImportConflict("the session was imported from other lines")
+        return self.session.events[found:]
 
 
 def _title(title: str | None) -> str | None:

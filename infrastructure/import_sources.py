@@ -8,9 +8,13 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from domain.json_text import DEEPEST, NotJson, parse
+
+Items: TypeAlias = Callable[[bytes], list[bytes] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +23,15 @@ class Source:
 
     name: str
     read: Callable[[], bytes]
+    path: Path | None = None
+
+    def open(self) -> BinaryIO:
+        """Return the file, to be read from its beginning and closed.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return BytesIO(self.read()) if self.path is None else self.path.open("rb")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +74,16 @@ def files(paths: Iterable[Path]) -> list[Source]:
             inside = [file for file in path.rglob("*.jsonl") if file.is_file()]
         found |= {file.resolve(): (-file.stat().st_mtime, file) for file in inside}
     return [
-        Source(name=_shown(file.name), read=file.read_bytes) for _, file in sorted(found.values())
+        Source(name=_shown(file.name), read=file.read_bytes, path=file)
+        for _, file in sorted(found.values())
     ]
 
 
-def split(content: bytes) -> Lines:
-    """Return the whole lines of a transcript."""
+def split(content: bytes, items: Items = lambda _: None) -> Lines:
+    """Return the whole lines of a transcript; of one JSON document, what `items` makes of it."""
+    made = items(content)
+    if made is not None:
+        return Lines(lines=tuple(made), cut_off=False)
     *lines, last = content.split(b"\n")
     cut_off = False
     if last.strip():

@@ -1,30 +1,34 @@
 """How do the events of a transcript become facts, whatever the rules say of some of them?
 
-One transaction a session, its marker last: a session is seen whole or not at all, and a program
-that dies leaves nothing that the next import would have to mend. What the rules refuse is kept as
-opaque data in its place.
+In pieces, each a transaction with its marker last, so that no other writer waits long. Until the
+last piece is there the session says that records are missing, and is not ready; the next import of
+the same source goes on where a program that died stopped. What the rules refuse is kept as opaque
+data in its place.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from domain.commands import BeginBatch, Proposal, Record, SessionCommand
-from domain.json_text import dump
+from domain.commands import BeginBatch, OpenSession, Proposal, Record, SessionCommand
+from domain.json_text import JsonValue, dump
 from domain.keys import keys_of
-from domain.raw_json import RawJson, dumped
+from domain.raw_json import RawJson, dumped, with_member
 from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, CommandHandler, Target
-from infrastructure.import_planning import FORMAT, FilePlan, SessionPlan
-from infrastructure.imports.translation import Loss
-from infrastructure.runner import Attempt
+from infrastructure.import_planning import FilePlan, SessionPlan
+from infrastructure.import_recall import ACTOR, REFUSED
+from infrastructure.imports.claude_lines import short_digest
+from infrastructure.imports.translation import Loss, TranslatedEvent
+from infrastructure.runner import Attempt, Runner
 from infrastructure.serialization import Unreadable, event_of, members_of
 
-ACTOR: Final = "import"
-REFUSED: Final = "turnlog/refused-on-import"
-BATCH: Final = 1_000
+IN_PROGRESS: Final = "import-in-progress"
+PIECE: Final = 500
+PIECE_BYTES: Final = 2 * 2**20
+BATCH: Final = 500
 BATCH_BYTES: Final = 8 * 2**20
 CAUTIOUS: Final = 16
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,10 +37,17 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """How many facts were appended, and which events the rules refused."""
+    """How many facts were appended, and which events the rules refused.
+
+    Attributes:
+        version: The session's version after them.
+        loss_version: Where the loss stands that tells of events still to come.
+    """
 
     facts: int
     losses: tuple[Loss, ...]
+    version: int
+    loss_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,31 +68,128 @@ class _Read:
     record: Record
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What to append to one session.
+
+    Attributes:
+        seen: The version that this was planned on; 0 for a new session.
+        title: The title to give it.
+        loss_version: Where the loss stands that an unfinished import left.
+        format, source_name, lines, digest: What the markers say of the source.
+        losses: How many losses the translation had.
+    """
+
+    session_id: str
+    seen: int
+    events: Sequence[TranslatedEvent]
+    open: OpenSession | None = None
+    title: str | None = None
+    loss_version: int | None = None
+    format: str
+    source_name: str
+    lines: int
+    digest: str
+    losses: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of an addition: `remaining` events come after it."""
+
+    events: Sequence[TranslatedEvent]
+    remaining: int
+
+
+def addition(file: FilePlan, session: SessionPlan) -> Addition:
+    """Return what a plan wants appended to one of its sessions."""
+    return Addition(
+        session_id=session.session_id,
+        seen=session.seen,
+        events=session.events,
+        open=session.open,
+        title=session.title,
+        loss_version=session.loss_version,
+        format=file.format,
+        source_name=file.name,
+        lines=file.lines,
+        digest=file.digest,
+        losses=len(file.report.losses),
+    )
+
+
 def write_session(
     handler: CommandHandler,
-    attempt: Attempt,
+    runner: Runner,
     project_id: str,
-    file: FilePlan,
-    session: SessionPlan,
+    adding: Addition,
+    heard: Callable[[int], None] = lambda _: None,
 ) -> Written:
-    """Append what is planned for a session.
+    """Append it piece by piece; `heard` is told how many events each piece had.
 
     Raises:
-        VersionMoved: the session is not as it was when this was planned.
+        VersionMoved: the session is not as it was when this was planned, or after a piece.
         Refusal: the session is deleted or full.
     """
-    target = Target(project_id=project_id, session_id=session.session_id)
-    writer = _Writer(handler, attempt, target, _items(session))
+    facts = 0
+    losses: list[Loss] = []
+    for piece in _pieces(adding.events):
+        now = adding
+        written = runner.run(
+            lambda attempt, now=now, piece=piece: write_piece(  # type: ignore[misc]
+                handler, attempt, project_id, now, piece
+            )
+        )
+        facts += written.facts
+        losses += written.losses
+        adding = replace(
+            adding, seen=written.version, loss_version=written.loss_version, open=None, title=None
+        )
+        heard(len(piece.events))
+    return Written(facts=facts, losses=tuple(losses), version=adding.seen)
+
+
+def write_piece(
+    handler: CommandHandler, attempt: Attempt, project_id: str, adding: Addition, piece: Piece
+) -> Written:
+    """Append one piece in the transaction of an attempt."""
+    target = Target(project_id=project_id, session_id=adding.session_id)
+    writer = _Writer(handler, attempt, target, _items(project_id, adding, piece))
     writer.write(
         BeginBatch(
-            expected_version=session.seen,
-            open=session.open,
-            events=len(session.events) + 3,
+            expected_version=adding.seen,
+            open=adding.open,
+            events=len(piece.events) + piece.remaining + 4,
         )
     )
-    losses = len(file.report.losses) + len(writer.losses)
-    writer.add(_marker(file, session, losses))
-    return Written(facts=writer.facts, losses=tuple(writer.losses))
+    loss_version = adding.loss_version
+    if piece.remaining and loss_version is None:
+        data: dict[str, JsonValue] = {"count": piece.remaining, "reason": IN_PROGRESS}
+        writer.add(_Item(type="records-lost", body=dump(data)))
+        loss_version = writer.version
+    elif loss_version is not None and not piece.remaining:
+        writer.add(_Item(type="loss-healed", body=dump({"loss_version": loss_version})))
+        loss_version = None
+    writer.add(_marker(adding, piece, loss_version, adding.losses + len(writer.losses)))
+    return Written(
+        facts=writer.facts,
+        losses=tuple(writer.losses),
+        version=writer.version,
+        loss_version=loss_version,
+    )
+
+
+def _pieces(events: Sequence[TranslatedEvent]) -> Iterator[Piece]:
+    start = 0
+    while True:
+        end, size = start, 0
+        while end < len(events) and end - start < PIECE and size < PIECE_BYTES:
+            size += len(events[end].data)
+            end += 1
+        yield Piece(events=events[start:end], remaining=len(events) - end)
+        if end == len(events):
+            return
+        start = end
 
 
 class _Writer:
@@ -96,6 +204,7 @@ class _Writer:
         self._waiting: deque[_Read] = deque()
         self._items = items
         self.facts = 0
+        self.version = 0
         self.losses: list[Loss] = []
 
     def write(self, begin: BeginBatch) -> None:
@@ -125,6 +234,7 @@ class _Writer:
             self._attempt, self._target, steps, keys_of(steps), caller=Caller(actor=ACTOR)
         )
         self.facts += len(appended.facts)
+        self.version = appended.head.version
 
     def _next(self, size: int) -> list[_Read]:
         """Return at most `size` items, and no more bytes than a batch has."""
@@ -157,34 +267,36 @@ class _Writer:
         return _Read(item=kept, record=_record(kept))
 
 
-def _items(session: SessionPlan) -> Iterator[_Item]:
-    if session.title is not None:
-        body = dump({"title": session.title, "by": "import"})
+def _items(project_id: str, adding: Addition, piece: Piece) -> Iterator[_Item]:
+    if adding.title is not None:
+        body = dump({"title": adding.title, "by": "import"})
         yield _Item(type="session-renamed", body=body)
-    for event in session.events:
+    for event in piece.events:
         at = event.occurred_at
+        body = event.data
+        if event.type == "gate-opened":
+            named = f"{project_id}\n{adding.session_id}\n{event.line}\n" + body.decode()
+            body = with_member(body, "gate_id", f"gate-{short_digest(named)}")
         yield _Item(
             type=event.type,
-            body=event.data,
+            body=body,
             occurred_at=None if at is None else (at - _EPOCH) // _MICROSECOND,
             line=event.line,
         )
 
 
-def _marker(file: FilePlan, session: SessionPlan, losses: int) -> _Item:
-    return _Item(
-        type="history-imported",
-        body=dump(
-            {
-                "format": FORMAT,
-                "source_name": file.name,
-                "lines": file.lines,
-                "digest": file.digest,
-                "from_version": session.seen + 1,
-                "losses": losses,
-            }
-        ),
-    )
+def _marker(adding: Addition, piece: Piece, loss_version: int | None, losses: int) -> _Item:
+    data: dict[str, JsonValue] = {
+        "format": adding.format,
+        "source_name": adding.source_name,
+        "lines": adding.lines,
+        "digest": adding.digest,
+        "from_version": adding.seen + 1,
+        "losses": losses,
+    }
+    if piece.remaining:
+        data |= {"remaining": piece.remaining, "loss_version": loss_version}
+    return _Item(type="history-imported", body=dump(data))
 
 
 def _record(item: _Item) -> Record:

@@ -4,7 +4,7 @@ File by file: translated, compared with what the log has, appended session by se
 cannot be taken is named with the reason, and the others go on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
@@ -21,14 +21,22 @@ from infrastructure.import_planning import (
     find_known,
     plan,
 )
+from infrastructure.import_recall import Recalled, recalled
 from infrastructure.import_sources import Source, split
-from infrastructure.import_writing import Written, write_session
+from infrastructure.import_writing import Written, addition, write_session
+from infrastructure.imports.formats import FORMATS, TranscriptFormat
 from infrastructure.imports.translation import Loss, Report
 from infrastructure.runner import Runner
 
 OnConflict: TypeAlias = Literal["refuse", "fork", "skip"]
 FileStatus: TypeAlias = Literal[
-    "imported", "unchanged", "no-conversation", "skipped", "refused", "unreadable"
+    "imported",
+    "unchanged",
+    "no-conversation",
+    "unknown-format",
+    "skipped",
+    "refused",
+    "unreadable",
 ]
 Progress: TypeAlias = Callable[[int, int, int], None]
 ATTEMPTS: Final = 5
@@ -75,16 +83,24 @@ class ImportReport:
         return sum(file.status == status for file in self.files)
 
 
-class ClaudeCodeImport:
-    """Takes Claude Code session files into one project."""
+class TranscriptImport:
+    """Takes transcripts of one format into one project."""
 
     def __init__(
-        self, database: Database, runner: Runner, handler: CommandHandler, project_id: str
+        self,
+        database: Database,
+        runner: Runner,
+        handler: CommandHandler,
+        project_id: str,
+        format_: TranscriptFormat = "claude-code",
+        heard: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._database: Final = database
         self._runner: Final = runner
         self._handler: Final = handler
         self._project_id: Final = project_id
+        self._format: Final = FORMATS[format_]
+        self._heard: Final = heard
 
     def take_all(
         self,
@@ -112,7 +128,7 @@ class ClaudeCodeImport:
             Refusal: the session is full.
             OSError: the file cannot be read.
         """
-        transcript = Transcript(source.name, split(source.read()))
+        transcript = Transcript(source.name, split(source.read(), self._format.items), self._format)
         report = transcript.translated().report
         if report.turns == 0:
             return FileImport(name=source.name, status="no-conversation", report=report)
@@ -148,7 +164,7 @@ class ClaudeCodeImport:
         facts = 0
         losses: list[Loss] = []
         for _ in range(ATTEMPTS):
-            file = plan(transcript, suffix, self._known)
+            file = plan(transcript, suffix, self._known, self._recalled)
             if file.is_new and not may_begin:
                 return None
             try:
@@ -169,10 +185,13 @@ class ClaudeCodeImport:
         raise ImportConflict(_RESTLESS)
 
     def _write(self, file: FilePlan, session: SessionPlan) -> Written:
-        return self._runner.run(
-            lambda attempt: write_session(self._handler, attempt, self._project_id, file, session)
-        )
+        adding = addition(file, session)
+        return write_session(self._handler, self._runner, self._project_id, adding, self._heard)
 
     def _known(self, session_id: str) -> Known | None:
         with self._database.read() as connection:
-            return find_known(connection, self._project_id, session_id)
+            return find_known(connection, self._project_id, session_id, self._format.name)
+
+    def _recalled(self, session_id: str) -> Iterator[Recalled]:
+        with self._database.read() as connection:
+            yield from recalled(connection, self._project_id, session_id)

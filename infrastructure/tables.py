@@ -130,7 +130,20 @@ imports = Table(
     Column("status", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("source_name", String, nullable=False),
+    Column("lines", BigInteger, nullable=False),
+    Column("events", BigInteger, nullable=False),
     Column("report", LargeBinary, nullable=False),
+)
+
+imported_rows = Table(
+    "imported_rows",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("external_id", String, primary_key=True),
+    Column("digest", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 agreements = Table(

@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 from typing import Final
 
 from api.cli.failures import DONE, NOT_SO, UNFIT, Failure
 from api.cli.opening import the_log
 from api.cli.output import say, write
-from api.cli.progress import bar
+from api.cli.progress import Bar, bar
 from api.cli.terminal_text import one_line
 from api.shapes import Shape
-from api.taking import Format, format_of, import_shape, take
+from api.taking import AskedFormat, UnknownFormat, format_in, import_shape, take
 from domain.raw_json import dumped
 from domain.refusals import Refusal
 from infrastructure.composition import Turnlog
@@ -28,10 +29,10 @@ _HAS_SESSIONS: Final = ("imported", "unchanged", "skipped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How files are to be taken; without a format, each says its own."""
+    """How files are to be taken; with `auto`, each says its own format."""
 
     project: str
-    format: Format | None
+    format: AskedFormat
     on_conflict: OnConflict
 
 
@@ -83,29 +84,33 @@ def _take_all(log: Turnlog, sources: Sequence[Source], wanted: Wanted) -> Import
     taken: list[FileImport] = []
     with bar("importing", total=len(sources)) as shown:
         for source in sources:
-            taken.append(_take(log, source, wanted))
+            taken.append(_take(log, source, wanted, shown))
             shown.advance()
     return ImportReport(files=tuple(taken))
 
 
-def _take(log: Turnlog, source: Source, wanted: Wanted) -> FileImport:
+def _take(log: Turnlog, source: Source, wanted: Wanted, shown: Bar) -> FileImport:
     name = source.name
     try:
-        content = source.read()
+        with source.open() as file:
+            size = file.seek(0, SEEK_END)
+            file.seek(0)
+            return take(
+                log,
+                wanted.project,
+                name,
+                file,
+                format_=format_in(file, size, wanted.format, limit=size),
+                on_conflict=wanted.on_conflict,
+                heard=shown.heard,
+            )
     except OSError as error:
         detail = error.strerror or "the file cannot be read"
         return FileImport(name=name, status="unreadable", detail=detail)
-    try:
-        return take(
-            log,
-            wanted.project,
-            name,
-            content,
-            format_=wanted.format or format_of(content),
-            on_conflict=wanted.on_conflict,
-        )
     except Refusal as refusal:
         return FileImport(name=name, status="refused", detail=refusal.detail)
+    except UnknownFormat as error:
+        return FileImport(name=name, status="unknown-format", detail=str(error))
     except BadExport as error:
         return FileImport(name=name, status="unreadable", detail=str(error))
 

@@ -71,9 +71,9 @@ def import_command(
         list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of .jsonl files.")
     ],
     format_: Annotated[
-        Literal["claude-code", "turnlog"] | None,
-        typer.Option("--format", help="Not given: each file says it by its first line."),
-    ] = None,
+        Literal["auto", "claude-code", "openai-chat", "codex", "ui-messages", "rows", "turnlog"],
+        typer.Option("--format", help="auto: each file says it by its content."),
+    ] = "auto",
     on_conflict: Annotated[
         Literal["refuse", "fork", "skip"],
         typer.Option("--on-conflict", help="What to do if the session went on here."),

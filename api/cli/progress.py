@@ -21,13 +21,19 @@ Item = TypeVar("Item")
 class Bar:
     """A bar that is told what is done."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, progress: Progress, task: TaskID, what: str) -> None:
+        self._what: Final = what
         self._progress: Final = progress
         self._task: Final = task
 
     def advance(self) -> None:
         """One more is done."""
         self._progress.advance(self._task)
+
+    def heard(self, lines: int, events: int) -> None:
+        """Show how far the one that is being done has come."""
+        said = f"{self._what}, {lines} lines, {events} events" if lines else self._what
+        self._progress.update(self._task, description=said)
 
     def done(self, count: int) -> None:
         """So many are done."""
@@ -47,7 +53,7 @@ def bar(what: str, total: int | None = None) -> Generator[Bar]:
         disable=not seen,
         transient=True,
     ) as progress:
-        yield Bar(progress, progress.add_task(what, total=total))
+        yield Bar(progress, progress.add_task(what, total=total), what)
 
 
 def counted(items: Iterable[Item], what: str) -> Iterator[Item]:

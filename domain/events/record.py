@@ -46,7 +46,9 @@ class LossHealed:
 class HistoryImported:
     """The facts since `from_version` were read from a transcript of another program.
 
-    `lines` and `digest` (SHA-256, hex, of those lines) say how much of the source they cover.
+    `lines` and `digest` (SHA-256, hex, of those lines) say how much of the source they cover, but
+    for its last `remaining` events: those come with a later piece of the same import, which heals
+    the loss that stands at `loss_version` until then.
     """
 
     format: str
@@ -55,6 +57,8 @@ class HistoryImported:
     digest: str
     from_version: int
     losses: int = 0
+    remaining: int = 0
+    loss_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

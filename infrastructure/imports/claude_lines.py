@@ -128,7 +128,7 @@ def read_line(raw: bytes, number: int) -> tuple[Line | Unreadable | None, int]:
         text = text.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t")
     if not text:
         return None, 0
-    mended, replaced = _without_lone_surrogates(text)
+    mended, replaced = without_lone_surrogates(text)
     try:
         value = parse(mended, max_depth=DEEPEST_LINE)
     except NotJson as refusal:
@@ -172,7 +172,8 @@ def short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _without_lone_surrogates(raw: bytes) -> tuple[bytes, int]:
+def without_lone_surrogates(raw: bytes) -> tuple[bytes, int]:
+    """Return JSON text with each half of a surrogate pair as U+FFFD, and how many there were."""
     if b"\\ud" not in raw and b"\\uD" not in raw:
         return raw, 0
     lone = 0

@@ -183,8 +183,20 @@ def upgrade() -> None:
         sa.Column("status", sa.String(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("finished_at", sa.BigInteger(), nullable=True),
+        sa.Column("seen_at", sa.BigInteger(), nullable=False),
+        sa.Column("source_name", sa.String(), nullable=False),
+        sa.Column("lines", sa.BigInteger(), nullable=False),
+        sa.Column("events", sa.BigInteger(), nullable=False),
         sa.Column("report", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("project_id", "import_id", name=op.f("pk_imports")),
+    )
+    op.create_table(
+        "imported_rows",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("external_id", sa.String(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "external_id", name=op.f("pk_imported_rows")),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "losses",
@@ -403,6 +415,7 @@ def downgrade() -> None:
         "heads",
         "idempotency",
         "imports",
+        "imported_rows",
         "losses",
         "messages",
         "producers",

@@ -29,7 +29,8 @@ def test_a_claude_code_file_becomes_a_session_with_a_report(client: httpx.Client
     answer = send(client, SAMPLE, source_name="sample.jsonl")
 
     told = answer.json()
-    assert (answer.status_code, told["status"], told["format"]) == (201, "imported", "claude-code")
+    assert (answer.status_code, told["status"], told["format"]) == (201, "completed", "claude-code")
+    assert told["report"]["status"] == "imported"
     assert told["report"]["sessions"] == [SESSION]
     assert (told["report"]["lines"], told["report"]["turns"]) == (20, 3)
     assert [loss["code"] for loss in told["report"]["losses"]] == ["fields-not-carried"]
@@ -44,7 +45,7 @@ def test_the_same_file_again_adds_nothing(client: httpx.Client) -> None:
 
     told = send(client, SAMPLE).json()
 
-    assert (told["status"], told["report"]["events"]) == ("unchanged", 0)
+    assert (told["report"]["status"], told["report"]["events"]) == ("unchanged", 0)
 
 
 def test_a_longer_version_of_a_file_adds_what_is_new(client: httpx.Client) -> None:
@@ -53,7 +54,7 @@ def test_a_longer_version_of_a_file_adds_what_is_new(client: httpx.Client) -> No
 
     second = send(client, SAMPLE).json()
 
-    assert (first["status"], second["status"]) == ("imported", "imported")
+    assert first["report"]["status"] == second["report"]["status"] == "imported"
     version = client.get(f"/sessions/{SESSION}").json()["head"]["version"]
     assert version == first["report"]["events"] + second["report"]["events"]
 
@@ -68,7 +69,7 @@ def test_a_session_that_went_on_is_not_written_over(client: httpx.Client) -> Non
     forked = send(client, SAMPLE, on_conflict="fork")
 
     assert (refused.status_code, refused.json()["code"]) == (409, "import-conflict")
-    assert (skipped.status_code, skipped.json()["status"]) == (201, "skipped")
+    assert (skipped.status_code, skipped.json()["report"]["status"]) == (201, "skipped")
     assert forked.json()["report"]["sessions"] == [f"{SESSION}-2"]
 
 
@@ -80,7 +81,7 @@ def test_an_export_comes_back_only_as_what_it_was(client: httpx.Client) -> None:
     damaged = send(client, export.replace(b"I did", b"I dud"), format="turnlog")
     cut_off = send(client, export[:-40])
 
-    assert (again["format"], again["status"], again["report"]["events"]) == (
+    assert (again["format"], again["report"]["status"], again["report"]["events"]) == (
         "turnlog",
         "unchanged",
         0,

@@ -18,8 +18,9 @@ from infrastructure.command_handler import Caller
 from infrastructure.export import export_session
 from infrastructure.import_planning import Transcript, plan
 from infrastructure.import_sources import Lines, Source, files, given, split
-from infrastructure.import_writing import write_session
-from infrastructure.importing import ClaudeCodeImport, FileImport, OnConflict
+from infrastructure.import_writing import addition, write_session
+from infrastructure.importing import TranscriptImport, FileImport, OnConflict
+from infrastructure.imports.formats import FORMATS
 from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify
 from tests.conftest import NewDatabase
@@ -35,6 +36,7 @@ TWO = [
     A("a3", "r2", "m3", text("there"), stop="end_turn"),
 ]
 SAMPLE = Path(__file__).parents[2] / "infrastructure" / "samples" / "claude-code-session.jsonl"
+CLAUDE = FORMATS["claude-code"]
 FIRST_TURN = ["turn-started", "message-recorded", "turn-completed"]
 SECOND_TURN = [
     "turn-started",
@@ -45,8 +47,8 @@ SECOND_TURN = [
 ]
 
 
-def importer(store: Store) -> ClaudeCodeImport:
-    return ClaudeCodeImport(store.database, store.runner, store.handler, "default")
+def importer(store: Store) -> TranscriptImport:
+    return TranscriptImport(store.database, store.runner, store.handler, "default")
 
 
 def source(lines: list[bytes], name: str = "s-1.jsonl") -> Source:
@@ -233,11 +235,9 @@ def test_a_sub_agent_is_a_session_of_its_own(store: Store) -> None:
 def test_an_import_that_stopped_between_two_sessions_is_completed(store: Store) -> None:
     side = U("x1", None, "explore", isSidechain=True, agentId="ag")
     lines = [*ONE, side]
-    transcript = Transcript("s-1.jsonl", Lines(lines=tuple(lines), cut_off=False))
-    file = plan(transcript, "", lambda _: None)
-    store.runner.run(
-        lambda attempt: write_session(store.handler, attempt, "default", file, file.sessions[0])
-    )
+    transcript = Transcript("s-1.jsonl", Lines(lines=tuple(lines), cut_off=False), CLAUDE)
+    file = plan(transcript, "", lambda _: None, lambda _: ())
+    write_session(store.handler, store.runner, "default", addition(file, file.sessions[0]))
     assert store.sessions() == [("default", "s-1")]
     assert take(store, lines).facts == len(types(store, "s-1.ag"))
     assert take(store, lines).status == "unchanged"
@@ -245,13 +245,11 @@ def test_an_import_that_stopped_between_two_sessions_is_completed(store: Store) 
 
 def test_a_session_that_moved_since_it_was_compared_is_compared_again(store: Store) -> None:
     lines = tuple(ONE)
-    transcript = Transcript("s-1.jsonl", Lines(lines=lines, cut_off=False))
-    file = plan(transcript, "", lambda _: None)
+    transcript = Transcript("s-1.jsonl", Lines(lines=lines, cut_off=False), CLAUDE)
+    file = plan(transcript, "", lambda _: None, lambda _: ())
     take(store, ONE)
     with pytest.raises(VersionMoved):
-        store.runner.run(
-            lambda attempt: write_session(store.handler, attempt, "default", file, file.sessions[0])
-        )
+        write_session(store.handler, store.runner, "default", addition(file, file.sessions[0]))
     assert types(store)[-1] == "history-imported"
     assert len(types(store)) == 5
 
@@ -346,14 +344,14 @@ def test_lines_are_split_at_newlines_only() -> None:
     assert (found.lines, found.cut_off) == (('{"a":"\u2028"}'.encode(), b"", b"1"), False)
 
 
-def test_a_session_longer_than_a_batch_is_one_transaction(store: Store) -> None:
+def test_a_long_session_is_appended_in_pieces_and_whole_at_the_end(store: Store) -> None:
     lines: list[bytes] = []
     parent: str | None = None
     for number in range(400):
         lines.append(U(f"u{number}", parent, "hi"))
         lines.append(A(f"a{number}", f"u{number}", f"m{number}", text("yes"), stop="end_turn"))
         parent = f"a{number}"
-    assert take(store, lines).facts == 1 + 3 * 400 + 1
+    assert take(store, lines).facts == 1 + 3 * 400 + len(["lost", "healed"]) + 3
     assert sound(store)
 
 
