@@ -4,10 +4,10 @@ One step at a time: decide, stamp, evolve; so that each event of a batch is judg
 events before it made of the session. Pure: ids, salts and the time are handed in.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from domain.commands import BeginBatch, Record, SessionCommand
+from domain.commands import Record, SessionCommand
 from domain.decide import decide
 from domain.decided import Decided
 from domain.evolve import evolve
@@ -70,11 +70,6 @@ def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Ou
         for item in decided:
             _take(outcome, item, stamp)
     return outcome
-
-
-def batch(begin: BeginBatch, records: Sequence[Record]) -> Iterable[SessionCommand]:
-    """Return the steps of a batch."""
-    return (begin, *records)
 
 
 def _take(outcome: Outcome, item: Decided, stamp: Stamp) -> None:

@@ -4,12 +4,16 @@ Both fingerprints follow here, so that no message can enter the transcript witho
 """
 
 from dataclasses import replace
+from typing import Final
 
 from domain.draft import Draft
 from domain.fingerprints import chain, digest, is_empty
 from domain.messages import CONFIGURATION, Role, readable
 from domain.pieces import is_partial, merge
 from domain.state import Piece, Placed, Tail
+
+RECORDS_A_MESSAGE: Final = 256
+"""A message of so many records takes no more: what a record costs stays bounded."""
 
 
 def open_tail(draft: Draft, turn_id: str, role: Role) -> Placed | None:
@@ -75,7 +79,8 @@ def _link(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
         model_fingerprint=model if said is None else chain(model, said),
     )
     draft.head = head._replace(
-        tail_open=message.role == "assistant" or message.partial,
+        tail_open=(message.role == "assistant" or message.partial)
+        and len(message.versions) < RECORDS_A_MESSAGE,
         fingerprint=message.fingerprint,
         model_fingerprint=message.model_fingerprint,
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from domain import events as e
-from domain.carry_out import Stamp, batch, carry_out
+from domain.carry_out import Stamp, carry_out
 from domain.commands import BeginBatch, DeleteSession, OpenSession, RenameSession
 from domain.decided import Decided
 from domain.evolve import fold
@@ -45,7 +45,7 @@ def stamp(*, now: int = 5, producer: ProducerStamp | None = RUNNER, count: int |
 
 
 def test_a_batch_becomes_a_chain_of_facts() -> None:
-    steps = batch(BeginBatch(events=2, open=OpenSession()), (record(started()), record(said("a"))))
+    steps = (BeginBatch(events=2, open=OpenSession()), record(started()), record(said("a")))
     outcome = carry_out(State(), steps, stamp())
     assert [fact.event for fact in outcome.facts] == [OPENED, started(), said("a")]
     assert [fact.version for fact in outcome.facts] == [1, 2, 3]
@@ -58,7 +58,7 @@ def test_a_batch_becomes_a_chain_of_facts() -> None:
 
 
 def test_only_what_was_proposed_carries_its_producer_and_its_first_the_batch() -> None:
-    steps = batch(BeginBatch(events=2, open=OpenSession()), (record(started()), record(said("a"))))
+    steps = (BeginBatch(events=2, open=OpenSession()), record(started()), record(said("a")))
     outcome = carry_out(State(), steps, stamp())
     assert [fact.envelope.producer for fact in outcome.facts] == [None, RUNNER, RUNNER]
     assert [fact.envelope.batch for fact in outcome.facts] == [None, 2, None]

@@ -5,6 +5,7 @@ import pytest
 from domain import events as e
 from domain.messages import Author, Message, texts
 from domain.pieces import pieces_of
+from domain.place import RECORDS_A_MESSAGE
 from domain.refusals import InvalidValue, MessageClosed, MessageExists
 from tests.scenario import (
     OPENED,
@@ -73,6 +74,20 @@ def test_a_partial_message_is_replaced_as_often_as_it_takes() -> None:
     history = (OPENED, started(), said("He", message_id="m", partial=True), more)
     given(*history).when(more).then(more)
     assert transcript(*history)[1] == ("assistant", ["Hell"])
+
+
+def test_a_message_takes_a_bounded_number_of_records() -> None:
+    full = folded(OPENED, started(), *[said("a")] * RECORDS_A_MESSAGE)
+    assert (full.head.messages, full.head.tail_open) == (2, False)
+    more = folded(OPENED, started(), *[said("a")] * (RECORDS_A_MESSAGE + 1))
+    assert (more.head.messages, more.messages[2].versions) == (3, (RECORDS_A_MESSAGE + 3,))
+
+
+def test_a_partial_message_can_be_replaced_a_bounded_number_of_times() -> None:
+    flushes = [said("a", message_id="m", partial=True)] * RECORDS_A_MESSAGE
+    given(OPENED, started(), *flushes).when(said("ab", message_id="m")).then_refused(
+        MessageClosed, "message", "message_id"
+    )
 
 
 def test_a_fact_that_says_nothing_brings_no_pieces() -> None:
