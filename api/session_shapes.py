@@ -4,6 +4,7 @@ from api.shapes import Shape, head_shape
 from domain.raw_json import RawJson, dumped
 from domain.readiness import Readiness
 from domain.times import rfc3339
+from infrastructure.agreement import Agreement
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.sessions import SessionView
 
@@ -31,7 +32,24 @@ def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True
     }
     if whole:
         shape |= {"config": view.config, "source": view.source, "agent_id": view.agent_id}
+        if view.agreement is not None:
+            shape["agreement"] = agreement_shape(view.agreement)
     return shape
+
+
+def agreement_shape(agreement: Agreement) -> Shape:
+    """Return how often a client's history was found to be ours."""
+    return {
+        "consecutive": agreement.consecutive,
+        "compared": agreement.compared,
+        "agreed": agreement.agreed,
+        "differences": {kind: n for kind, n in agreement.kinds.items() if n},
+        "last": {
+            "agrees": agreement.last_agrees,
+            "version": agreement.last_version,
+            "at": rfc3339(agreement.last_at),
+        },
+    }
 
 
 def _turn_status(view: SessionView) -> str | None:

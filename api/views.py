@@ -16,7 +16,7 @@ from api.problems import Flaw, ProblemError
 from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
 from domain.identifiers import is_name
 from domain.raw_json import dumped
-from domain.readiness import readiness
+from domain.readiness import Readiness, readiness
 from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
@@ -66,7 +66,7 @@ async def view(
 
     def read(connection: Connection) -> tuple[bytes | None, Mapping[str, str]]:
         found = _moment(connection, target, at, pinned)
-        judged = readiness(found.head, found.open_turn, log.policy(found.known_after))
+        judged = _judged(log, found)
         headers = readiness_headers(judged, found.head)
         if headers["ETag"] in known:
             return None, headers
@@ -80,12 +80,17 @@ async def view(
 
 def now_shape(log: Turnlog, found: Moment) -> Shape:
     """Return where the session is now, and through which version the view speaks."""
-    judged = readiness(found.head, found.open_turn, log.policy(found.known_after))
+    judged = _judged(log, found)
     return {
         "head": head_shape(found.head),
         "readiness": readiness_shape(judged, found.head),
         "through_version": found.through,
     }
+
+
+def _judged(log: Turnlog, found: Moment) -> Readiness:
+    policy = log.policy(found.known_after)
+    return readiness(found.head, found.open_turn, policy, found.agreements)
 
 
 def invalid(detail: str, name: str) -> ProblemError:

@@ -12,10 +12,13 @@ class Policy:
     Attributes:
         unverified_turns: Whether a turn that ended without a record count is good enough.
         known_after: The log's position at the last restore; history known before is not known.
+        require_agreement: How many comparisons in a row must have found a client's full history
+            to be ours; 0 asks for none.
     """
 
     unverified_turns: bool
     known_after: int = 0
+    require_agreement: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +39,12 @@ class Readiness:
     through_version: int
 
 
-def readiness(head: Head, open_turn: Turn | None, policy: Policy) -> Readiness:
-    """Judge a session by its head and the turn that has not ended."""
-    reasons = tuple(_reasons(head, open_turn, policy))
+def readiness(head: Head, open_turn: Turn | None, policy: Policy, agreements: int = 0) -> Readiness:
+    """Judge a session by its head and the turn that has not ended.
+
+    `agreements` tells how many comparisons in a row agreed, up to the newest.
+    """
+    reasons = (*_reasons(head, open_turn, policy), *_agreement(policy, agreements))
     return Readiness(
         ready=not reasons,
         reasons=reasons,
@@ -67,3 +73,10 @@ def _reasons(head: Head, open_turn: Turn | None, policy: Policy) -> list[Reason]
         detail = "the store was restored since the history became known"
         reasons.append(Reason(code="restored", detail=detail))
     return reasons
+
+
+def _agreement(policy: Policy, agreements: int) -> list[Reason]:
+    if agreements >= policy.require_agreement:
+        return []
+    detail = f"{agreements} of {policy.require_agreement} comparisons in a row agreed"
+    return [Reason(code="agreement-required", detail=detail)]

@@ -132,7 +132,7 @@ def _taken_before(
         facts=facts,
         proposed=facts,
         head=state.head,
-        readiness=handler.readiness(attempt, state),
+        readiness=handler.readiness(attempt, state, key),
         created=False,
     )
 

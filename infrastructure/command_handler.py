@@ -12,6 +12,7 @@ from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
 from domain.refusals import Refusal
 from domain.state import Head, State
+from infrastructure.agreement import agreed_in_a_row
 from infrastructure.commit import Contended, Writing
 from infrastructure.event_log import EventLog
 from infrastructure.lookup import find_head, look_up
@@ -55,10 +56,18 @@ class Appended:
 class CommandHandler:
     """Carries commands out against the log."""
 
-    def __init__(self, log: EventLog, now: Callable[[], int], *, unverified_turns: bool) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        now: Callable[[], int],
+        *,
+        unverified_turns: bool,
+        require_agreement: int = 0,
+    ) -> None:
         self._log: Final = log
         self._now: Final = now
         self._unverified_turns: Final = unverified_turns
+        self._require_agreement: Final = require_agreement
 
     def now(self) -> int:
         """Return microseconds since 1970."""
@@ -115,21 +124,24 @@ class CommandHandler:
             facts=facts,
             proposed=[facts[number] for number in outcome.proposed],
             head=outcome.state.head,
-            readiness=self.readiness(attempt, outcome.state),
+            readiness=self.readiness(attempt, outcome.state, key),
             created=state.head.version == 0 and bool(facts),
         )
 
-    def readiness(self, attempt: Attempt, state: State) -> Readiness:
-        """Judge a session by its state, under the store's policy."""
+    def readiness(self, attempt: Attempt, state: State, key: int | None) -> Readiness:
+        """Judge the session of this key by its state, under the store's policy."""
         policy = self.policy(attempt)
+        agreements = agreed_in_a_row(attempt.connection, key) if policy.require_agreement else 0
         head = state.head
         turn = None if head.turn_id is None else state.turns.get(head.turn_id)
-        return readiness(head, turn, policy)
+        return readiness(head, turn, policy, agreements)
 
     def policy(self, attempt: Attempt) -> Policy:
         """Return what the store accepts."""
         return Policy(
-            unverified_turns=self._unverified_turns, known_after=attempt.commit.known_after
+            unverified_turns=self._unverified_turns,
+            known_after=attempt.commit.known_after,
+            require_agreement=self._require_agreement,
         )
 
     def check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:

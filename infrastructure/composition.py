@@ -35,7 +35,10 @@ class Turnlog:
         self.log: Final = EventLog(database)
         self.runner: Final = Runner(database, threads=max(1, settings.pool_size // 2))
         self.handler: Final = CommandHandler(
-            self.log, now, unverified_turns=settings.allow_unverified_turns
+            self.log,
+            now,
+            unverified_turns=settings.allow_unverified_turns,
+            require_agreement=settings.require_agreement,
         )
         self.arrivals: Final = Arrivals()
         self.following: Final = Following(
@@ -85,7 +88,9 @@ class Turnlog:
     def policy(self, known_after: int) -> Policy:
         """Return what readiness asks for, given the position at the last restore."""
         return Policy(
-            unverified_turns=self.settings.allow_unverified_turns, known_after=known_after
+            unverified_turns=self.settings.allow_unverified_turns,
+            known_after=known_after,
+            require_agreement=self.settings.require_agreement,
         )
 
     def known_after(self, connection: Connection) -> int:

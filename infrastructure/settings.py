@@ -24,6 +24,7 @@ BY_DEFAULT: Final = "default"
 MEANINGS: Final[Mapping[str, str]] = {
     "database_url": "where the log is kept: a SQLAlchemy URL of SQLite or PostgreSQL",
     "allow_unverified_turns": "whether a turn without a record count leaves its session ready",
+    "require_agreement": "how many comparisons in a row must agree before a session is ready",
     "postgres_pool_size": "how many PostgreSQL connections this process opens at most",
     "allow_unsafe_durability": "whether a database that does not flush commits is served",
     "search": "whether this process keeps an index of what was said, and searches it",
@@ -41,6 +42,8 @@ class Settings:
     Attributes:
         database_url: A SQLAlchemy URL of SQLite or PostgreSQL.
         allow_unverified_turns: Whether a turn without a record count leaves a session ready.
+        require_agreement: Comparisons with a client's full history in a row that must have agreed
+            before a session is ready; 0 asks for none.
         pool_size: PostgreSQL connections of this process.
         allow_unsafe_durability: Whether a database that does not flush commits is served.
         search: Whether this process keeps the search index up to date, and reads it.
@@ -49,6 +52,7 @@ class Settings:
 
     database_url: URL
     allow_unverified_turns: bool
+    require_agreement: int = 0
     pool_size: int = 8
     allow_unsafe_durability: bool = False
     search: bool = True
@@ -66,6 +70,7 @@ class Settings:
                 ["password", "sslpassword"]
             ).render_as_string(hide_password=True),
             "allow_unverified_turns": str(self.allow_unverified_turns).lower(),
+            "require_agreement": str(self.require_agreement),
             "postgres_pool_size": str(self.pool_size),
             "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
             "search": str(self.search).lower(),
@@ -96,6 +101,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         database_url=url,
         allow_unverified_turns=_flag(given, "allow_unverified_turns", default=embedded),
+        require_agreement=_count(given, "require_agreement", default=0, least=0, most=1_000_000),
         pool_size=_count(given, "postgres_pool_size", default=8, least=1, most=100),
         allow_unsafe_durability=_flag(given, "allow_unsafe_durability", default=False),
         search=_flag(given, "search", default=True),

@@ -136,7 +136,9 @@ class Stored:
         return self._read(lambda connection: moment(connection, target, when))
 
     def _session_json(self, view: SessionView, known_after: int, *, whole: bool) -> bytes:
-        judged = readiness(view.head, view.open_turn, self._log.policy(known_after))
+        judged = readiness(
+            view.head, view.open_turn, self._log.policy(known_after), view.agreed_in_a_row
+        )
         return dumped(session_shape(view, judged, whole=whole))
 
 

@@ -23,6 +23,7 @@ from domain.raw_json import RawJson, dumped
 from domain.readiness import Readiness, readiness
 from domain.registry import KINDS
 from domain.state import Head
+from infrastructure.agreement import agreed_in_a_row
 from infrastructure.appending import append_batch
 from infrastructure.command_handler import Appended, Target
 from infrastructure.idempotency import Kept
@@ -76,7 +77,12 @@ async def append_events(
         return _Answer(
             body=_replayed(attempt.connection, target, key, kept),
             head=head,
-            readiness=readiness(head, turn, policy),
+            readiness=readiness(
+                head,
+                turn,
+                policy,
+                agreed_in_a_row(attempt.connection, key) if policy.require_agreement else 0,
+            ),
             replayed=True,
         )
 
@@ -120,7 +126,9 @@ async def page_events(
         key, head, turn = session_head(connection, target)
         if after is not None and after > head.version:
             raise _ahead(after, head)
-        judged = readiness(head, turn, log.policy(log.known_after(connection)))
+        policy = log.policy(log.known_after(connection))
+        agreements = agreed_in_a_row(connection, key) if policy.require_agreement else 0
+        judged = readiness(head, turn, policy, agreements)
         stored = facts(
             connection,
             (target.project_id, target.session_id, key),
@@ -161,7 +169,9 @@ async def stream_events(
     ] = None,
     last_event_id: Annotated[
         str | None,
-        Header(description="The version that the client saw last; with `after`, the later one counts."),
+        Header(
+            description="The version that the client saw last; with `after`, the later one counts."
+        ),
     ] = None,
 ) -> StreamingResponse:
     """Follow a session live: server-sent events, `id` = version, exactly once and in order.

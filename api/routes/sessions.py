@@ -133,7 +133,11 @@ async def list_sessions(
     shown = found[:limit]
     policy = log.policy(known_after)
     items = [
-        session_shape(view, readiness(view.head, view.open_turn, policy), whole=False)
+        session_shape(
+            view,
+            readiness(view.head, view.open_turn, policy, view.agreed_in_a_row),
+            whole=False,
+        )
         for _, view in shown
     ]
     following = (
@@ -243,7 +247,7 @@ async def _answer(log: Turnlog, target: Target, *, status: int) -> Response:
     view, known_after = await log.read(
         lambda connection: (session(connection, target), log.known_after(connection))
     )
-    judged = readiness(view.head, view.open_turn, log.policy(known_after))
+    judged = readiness(view.head, view.open_turn, log.policy(known_after), view.agreed_in_a_row)
     return Response(
         dumped(session_shape(view, judged)),
         status_code=status,

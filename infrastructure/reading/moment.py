@@ -38,7 +38,7 @@ class Moment:
     """A session as it is now, and the version that is looked at.
 
     Attributes:
-        head, open_turn, known_after: As they are now, whatever is looked at.
+        head, open_turn, known_after, agreements: As they are now, whatever is looked at.
         through: The version that is looked at.
         messages, archived, summary_version: What was in the transcript then.
     """
@@ -48,6 +48,7 @@ class Moment:
     head: Head
     open_turn: Turn | None
     known_after: int
+    agreements: int
     through: int
     messages: int
     archived: int
@@ -67,6 +68,7 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         NotReached: there was no such moment.
     """
     key, head, turn = session_head(connection, target)
+    now = _NOW.run(connection, {"session_key": key}).first()
     through = _version(connection, key, head, at)
     messages, archived, summary = head.messages, head.archived, head.summary_version
     if through < head.version:
@@ -78,7 +80,8 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         key=key,
         head=head,
         open_turn=turn,
-        known_after=int(_KNOWN_AFTER.run(connection, {}).scalar_one()),
+        known_after=int(now.known_after),
+        agreements=int(now.agreements or 0),
         through=through,
         messages=messages,
         archived=archived,
@@ -181,7 +184,15 @@ def _at_time(_: str) -> Select[Any]:
     return select(search.c.low).where(search.c.low == search.c.high)
 
 
-_KNOWN_AFTER: Final = Prepared(lambda _: select(t.store.c.known_after))
+_NOW: Final = Prepared(
+    lambda _: select(
+        t.store.c.known_after,
+        select(t.agreements.c.consecutive)
+        .where(t.agreements.c.session_key == bindparam("session_key"))
+        .scalar_subquery()
+        .label("agreements"),
+    )
+)
 _AT_TIME: Final = Prepared(_at_time)
 _LAST_MESSAGE: Final = Prepared(
     lambda _: (

@@ -19,7 +19,7 @@ FACTS_AT_ONCE: Final = 5_000
 def judged(connection: Connection, moment: Moment, policy: Policy) -> tuple[Readiness, Head]:
     """Return whether the log was ready at the moment, and the head that it then had."""
     head, turn = state_at(connection, moment)
-    return readiness(head, turn, policy), head
+    return readiness(head, turn, policy, moment.agreements), head
 
 
 def state_at(connection: Connection, moment: Moment) -> tuple[Head, Turn | None]:

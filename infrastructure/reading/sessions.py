@@ -12,6 +12,7 @@ from domain.raw_json import RawJson
 from domain.refusals import NoSuchSession
 from domain.state import Head, Turn
 from infrastructure import tables as t
+from infrastructure.agreement import Agreement, agreement_of
 from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head
 from infrastructure.prepared import Prepared
@@ -56,6 +57,8 @@ class SessionView:
     config: RawJson | None = None
     source: RawJson | None = None
     agent_id: str | None = None
+    agreed_in_a_row: int = 0
+    agreement: Agreement | None = None
 
 
 def session(connection: Connection, target: Target, *, deleted: bool = False) -> SessionView:
@@ -65,6 +68,7 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
         NoSuchSession: it was never opened, or is deleted and `deleted` does not ask for those.
     """
     key, head, turn = session_head(connection, target, deleted=deleted)
+    agreement = agreement_of(connection, key)
     opened = _fact_body(connection, key, 1)
     source = config = agent_id = None
     if opened is not None:
@@ -85,6 +89,8 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
         config=config,
         source=source,
         agent_id=agent_id,
+        agreed_in_a_row=0 if agreement is None else agreement.consecutive,
+        agreement=agreement,
     )
 
 
@@ -131,8 +137,9 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
     """Return a page of sessions, each with its key in the tables."""
     order = (t.heads.c.updated_at, t.heads.c.session_key)
     statement = (
-        select(t.streams.c.session_id, t.heads)
+        select(t.streams.c.session_id, t.heads, t.agreements.c.consecutive)
         .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        .outerjoin(t.agreements, t.agreements.c.session_key == t.heads.c.session_key)
         .where(t.heads.c.project_id == query.project_id)
         .order_by(*(column if query.ascending else column.desc() for column in order))
         .limit(query.limit)
@@ -160,6 +167,7 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
                 session_id=row.session_id,
                 head=head_of(row),
                 open_turn=running.get(row.session_key),
+                agreed_in_a_row=row.consecutive or 0,
             ),
         )
         for row in rows

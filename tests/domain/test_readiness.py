@@ -78,3 +78,17 @@ def test_what_was_known_before_a_restore_is_not_known(known_after: int, reasons:
 def test_what_was_opened_after_a_restore_is_known() -> None:
     policy = Policy(unverified_turns=False, known_after=5)
     assert readiness(Head(known_position=6), None, policy).ready
+
+
+@pytest.mark.parametrize(
+    ("agreements", "reasons"),
+    [(0, ["agreement-required"]), (1, ["agreement-required"]), (2, []), (3, [])],
+)
+def test_a_session_waits_until_enough_comparisons_in_a_row_agreed(
+    agreements: int, reasons: list[str]
+) -> None:
+    policy = Policy(unverified_turns=True, require_agreement=2)
+    found = readiness(folded(OPENED).head, None, policy, agreements)
+
+    assert [reason.code for reason in found.reasons] == reasons
+    assert found.ready is (reasons == [])

@@ -52,6 +52,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
     assert settings.sources == {
         "database_url": str(file),
         "allow_unverified_turns": "default",
+        "require_agreement": "default",
         "postgres_pool_size": "TURNLOG_POSTGRES_POOL_SIZE",
         "allow_unsafe_durability": "default",
         "search": "default",
