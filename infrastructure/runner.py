@@ -147,17 +147,17 @@ class _Job:
     def run(self, commit: Commit) -> None:
         """Do the work in a savepoint: what it raises undoes this work alone."""
         place = commit.place()
-        driver = cast("Any", commit.connection.connection.driver_connection)
-        driver.execute("SAVEPOINT job")
+        run = commit.connection.exec_driver_sql
+        run("SAVEPOINT job")
         try:
             self._answer = self._work(Attempt(commit, patient=False))
         except Exception as error:
-            if not driver.in_transaction:
+            if not _in_transaction(commit.connection):
                 raise  # the database rolled all of it back, as when the disk is full
-            driver.execute("ROLLBACK TO job")
+            run("ROLLBACK TO job")
             self._refusal = error
             commit.last_position = place
-        driver.execute("RELEASE job")
+        run("RELEASE job")
 
     def fail(self, error: BaseException) -> None:
         self._future.set_exception(error)
@@ -167,3 +167,7 @@ class _Job:
             self._future.set_exception(self._refusal)
         else:
             self._future.set_result(self._answer)
+
+
+def _in_transaction(connection: Connection) -> bool:
+    return bool(cast("Any", connection.connection.driver_connection).in_transaction)
