@@ -14,7 +14,7 @@ from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
 from domain.state import Changes, Head, State
 from infrastructure import tables as t
-from infrastructure.prepared import Prepared
+from infrastructure.prepared import Prepared, pipelined
 from infrastructure.view_rows import (
     INSERT_HEAD,
     UPDATE_HEAD,
@@ -137,21 +137,22 @@ def write(writing: Writing) -> list[int]:
         _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
     _place_knowledge(writing, session_key)
-    _INSERT_EVENT.many(connection, [event_values(fact, session_key) for fact in writing.placed])
-    _INSERT_BODY.many(
-        connection,
-        [
-            {
-                "session_key": session_key,
-                "version": fact.version,
-                "salt": fact.salt,
-                "body": fact.body,
-            }
-            for fact in writing.placed
-            if fact.body is not None
-        ],
-    )
-    write_views(connection, session_key, writing.project_id, writing.changes)
+    with pipelined(connection):
+        _INSERT_EVENT.many(connection, [event_values(fact, session_key) for fact in writing.placed])
+        _INSERT_BODY.many(
+            connection,
+            [
+                {
+                    "session_key": session_key,
+                    "version": fact.version,
+                    "salt": fact.salt,
+                    "body": fact.body,
+                }
+                for fact in writing.placed
+                if fact.body is not None
+            ],
+        )
+        write_views(connection, session_key, writing.project_id, writing.changes)
     return positions
 
 

@@ -6,7 +6,8 @@ pass: integers, text, bytes, None; rows come back as the driver gives them, with
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
@@ -93,6 +94,25 @@ class Prepared:
             }
             known = self._known[dialect.name] = _Compiled(str(built), constants)
         return known
+
+
+@contextmanager
+def pipelined(connection: Connection) -> Generator[None]:
+    """Send what is executed within without waiting for each answer: one round trip on PostgreSQL.
+
+    Nothing within may read an answer.
+
+    Raises:
+        DBAPIError: as `Prepared.run`, at the latest at the end.
+    """
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    try:
+        with cast("Any", connection.connection.driver_connection).pipeline():
+            yield
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise _named(error, "a pipeline", connection) from error
 
 
 def _cursor(connection: Connection) -> Any:  # noqa: ANN401 - the driver's own
