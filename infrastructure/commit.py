@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
+from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
@@ -42,11 +42,11 @@ _INSERT_BODY: Final = Prepared(lambda _: t.bodies.insert())
 
 
 def _store(dialect: str) -> Select[Any]:
-    newest = select(func.max(t.events.c.position)).scalar_subquery()
-    at = newest if dialect == "sqlite" else literal_column("0")
-    return select(
-        t.store.c.base, t.store.c.known_after, func.coalesce(at, literal_column("0")).label("last")
-    )
+    columns = (t.store.c.base, t.store.c.known_after)
+    if dialect != "sqlite":
+        return select(*columns, literal(0).label("last"))
+    newest = select(func.coalesce(func.max(t.events.c.position), 0)).scalar_subquery()
+    return select(*columns, newest.label("last"))
 
 
 _STORE: Final = Prepared(_store)
