@@ -41,7 +41,7 @@ _INSERT_EVENT: Final = Prepared(lambda _: t.events.insert())
 _INSERT_BODY: Final = Prepared(lambda _: t.bodies.insert())
 
 
-def _store(dialect: str) -> Select[Any]:
+def _store(dialect: str) -> Select[Any, Any, Any]:
     columns = (t.store.c.base, t.store.c.known_after)
     if dialect != "sqlite":
         return select(*columns, literal(0).label("last"))
