@@ -13,8 +13,10 @@ from api.mistakes import Mistakes
 from api.neighbours import Neighbours
 from api.openapi import PROBLEM_RESPONSES, Described
 from api.routes import (
+    agreement,
     approvals,
     audit,
+    compare,
     events,
     export,
     fingerprint,
@@ -43,6 +45,8 @@ ROUTES: Final = (
     approvals,
     fingerprint,
     readiness,
+    compare,
+    agreement,
     audit,
     verify,
     export,

@@ -7,6 +7,7 @@ conversation, and another one is a divergence.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, Literal, TypeAlias, get_args
 
 from projections.comparing.content import arguments_key, same_result
@@ -66,15 +67,15 @@ class Sides:
     ours: Voices
     theirs: Voices
 
-    def left_out(self, side: Side, words: Words, theirs: Place | None = None) -> Difference:
+    def left_out(self, side: Side, words: Words) -> Difference:
         """Return that we have something which they do not have, or have from somebody else."""
         kind: Kind = "role" if self.theirs.others(side, words.text) else "missing"
-        return Difference(kind=kind, ours=words.place, theirs=theirs, diverges=True)
+        return Difference(kind=kind, ours=words.place, theirs=None, diverges=True)
 
-    def put_in(self, side: Side, words: Words, ours: Place | None = None) -> Difference:
+    def put_in(self, side: Side, words: Words) -> Difference:
         """Return that they have something which we do not have, or have from somebody else."""
         kind: Kind = "role" if self.ours.others(side, words.text) else "extra"
-        return Difference(kind=kind, ours=ours, theirs=words.place, diverges=True)
+        return Difference(kind=kind, ours=None, theirs=words.place, diverges=True)
 
 
 def between(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
@@ -82,10 +83,11 @@ def between(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
     if ours.gone:
         return
     if ours.side == "answer":
-        yield from _words(ours, theirs)
+        if ours.text != theirs.text:
+            yield _reworded(ours.texts, theirs.texts, diverges=False)
         yield from _reasoning(ours, theirs)
     elif ours.text != theirs.text:
-        yield _spoken(ours, theirs, sides)
+        yield from _spoken(ours, theirs, sides)
     yield from _calls(ours, theirs)
     yield from _files(ours, theirs)
 
@@ -104,45 +106,53 @@ def _reasoning(ours: Entry, theirs: Entry) -> Iterator[Difference]:
             yield Difference(kind="text", ours=place, theirs=words.place, diverges=False)
 
 
-def _words(ours: Entry, theirs: Entry) -> Iterator[Difference]:
-    """Yield how the agent's words differ; it is no divergence."""
-    known, told = ours.text, theirs.text
-    if known != told:
-        at = _first_difference(known, told)
-        yield Difference(
-            kind="whitespace-only" if squeezed(known) == squeezed(told) else "text",
-            ours=place_in(ours.texts, at, ours.place),
-            theirs=place_in(theirs.texts, at, theirs.place),
-            diverges=False,
-        )
+def _spoken(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
+    """Yield how what a person said differs, message by message, unless it is in space only."""
+    if squeezed(ours.text) == squeezed(theirs.text):
+        yield _reworded(ours.texts, theirs.texts, diverges=False)
+        return
+    known, told = _messages(ours), _messages(theirs)
+    for pair in pairs_of([*map(_heard, known)], [*map(_heard, told)]):
+        one = None if pair.ours is None else known[pair.ours]
+        other = None if pair.theirs is None else told[pair.theirs]
+        if one and other:
+            if pair.moved:
+                yield _moved(one[0].place, other[0].place)
+            elif _heard(one) != _heard(other):
+                yield _reworded(one, other, diverges=True)
+        elif one:
+            yield sides.left_out(ours.side, Words(_text(one), one[0].place))
+        elif other:
+            yield sides.put_in(ours.side, Words(_text(other), other[0].place))
 
 
-def _spoken(ours: Entry, theirs: Entry, sides: Sides) -> Difference:
-    """Return how what a person said differs: in space only, by whole messages, or in words.
-
-    A text's beginning is never that text.
-    """
-    known, told = ours.text, theirs.text
-    at = _first_difference(known, told)
-    one, other = place_in(ours.texts, at, ours.place), place_in(theirs.texts, at, theirs.place)
-    if squeezed(known) == squeezed(told):
-        return Difference(kind="whitespace-only", ours=one, theirs=other, diverges=False)
-    if at == len(known) and (more := _begins(theirs.texts, at)) is not None:
-        return sides.put_in(ours.side, more, one)
-    if at == len(told) and (more := _begins(ours.texts, at)) is not None:
-        return sides.left_out(ours.side, more, other)
-    return Difference(kind="text", ours=one, theirs=other, diverges=True)
+def _moved(ours: Place, theirs: Place) -> Difference:
+    return Difference(kind="reordered", ours=ours, theirs=theirs, diverges=True)
 
 
-def _begins(words: Sequence[Words], offset: int) -> Words | None:
-    """Return the words that begin a message of their own at `offset`."""
-    before: int | None = None
-    for each in words:
-        if offset == 0 and each.text:
-            return each if each.place.index != before else None
-        offset -= len(each.text)
-        before = each.place.index
-    return None
+def _messages(entry: Entry) -> list[list[Words]]:
+    """Return the words of each message that an entry is joined from."""
+    spoken = (words for words in entry.texts if words.text.strip())
+    return [list(run) for _, run in groupby(spoken, lambda words: words.place.index)]
+
+
+def _heard(words: Sequence[Words]) -> str:
+    return squeezed(_text(words))
+
+
+def _text(words: Sequence[Words]) -> str:
+    return "".join(each.text for each in words)
+
+
+def _reworded(ours: Sequence[Words], theirs: Sequence[Words], *, diverges: bool) -> Difference:
+    """Return where two texts first differ. A text's beginning is never that text."""
+    at = _first_difference(_text(ours), _text(theirs))
+    return Difference(
+        kind="text" if _heard(ours) != _heard(theirs) else "whitespace-only",
+        ours=place_in(ours, at),
+        theirs=place_in(theirs, at),
+        diverges=diverges,
+    )
 
 
 def _first_difference(one: str, other: str) -> int:

@@ -170,10 +170,10 @@ def _entry(message: Told, waiting: _Waiting, carries: Carries) -> Entry:
     return entry
 
 
-def place_in(words: Sequence[Words], offset: int, otherwise: Place) -> Place:
-    """Return where the character at `offset` of joined words stands."""
+def place_in(words: Sequence[Words], offset: int) -> Place | None:
+    """Return where the character at `offset` of joined words stands; None without any words."""
     for each in words:
         if offset < len(each.text):
             return each.place
         offset -= len(each.text)
-    return words[-1].place if words else otherwise
+    return words[-1].place if words else None

@@ -1,0 +1,46 @@
+"""Is a client's history the one that the log has, as the display or as the model sees it?
+
+Of a long session only the first and the last messages are read, as many as the client's can reach.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from infrastructure.reading.moment import Moment
+from infrastructure.reading.transcript import extent, page
+from projections.comparing.comparison import Comparison, Known, better, compare, needed
+from projections.comparing.forms import carries, our_history
+from projections.comparing.told import Form, Told
+from projections.window import Extent
+
+
+def compared(
+    connection: Connection, moment: Moment, theirs: Sequence[Told], form: Form
+) -> Comparison:
+    """Return what comes of comparing a client's history with the session at a moment."""
+    views = [extent(moment, with_archived=True)]
+    if moment.summary_version is not None:
+        views = [
+            Extent(messages=moment.messages, archived=0, summary=False, with_archived=True),
+            extent(moment, with_archived=False),
+        ]
+    reach = needed(theirs)
+    found = [
+        compare(
+            _known(connection, moment, view, reach),
+            theirs,
+            lambda part, role: carries(form, part, role),
+            systems=form != "anthropic",
+        )
+        for view in views
+    ]
+    return found[0] if len(found) == 1 else better(*found)
+
+
+def _known(connection: Connection, moment: Moment, view: Extent, reach: int) -> Known:
+    first = our_history(page(connection, moment, view.after(view.first, reach)))
+    if view.end - view.first <= reach:
+        return Known(first=first, last=first, total=moment.messages)
+    last = our_history(page(connection, moment, view.before(view.end, reach)))
+    return Known(first=first, last=last, total=moment.messages)

@@ -1,0 +1,64 @@
+"""Which fingerprints has the history that a client tells?
+
+Its messages are cut as ours are: what an assistant says until a result or the user is one message,
+and each result is one. So a client that sends all that we showed it has our fingerprint.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
+
+from domain.fingerprints import EMPTY, as_reference_messages, chain, digest, history_v1, is_empty
+from domain.messages import CONFIGURATION, Role
+from projections.comparing.told import Part, Told
+
+
+def fingerprint_of(theirs: Sequence[Told]) -> str:
+    """Return the history's fingerprint, in hex."""
+    found = EMPTY
+    for role, parts in _messages(theirs):
+        if not is_empty(parts):
+            found = chain(found, digest(role, parts))
+    return found.hex()
+
+
+def reference_fingerprint_of(theirs: Sequence[Told]) -> str:
+    """Return the reference's fingerprint of the history, in hex."""
+    return history_v1(
+        as_reference_messages(
+            [
+                {"role": message.role, "parts": [{**part} for part, _ in message.parts]}
+                for message in theirs
+            ]
+        )
+    )
+
+
+def _messages(theirs: Sequence[Told]) -> Iterator[tuple[Role, list[Part]]]:
+    said: list[Part] = []
+    conversation = dropwhile(lambda message: message.role in CONFIGURATION, theirs)
+    for message in conversation:
+        for role, part in _pieces(message):
+            if role == "assistant":
+                said.append(part)
+                continue
+            if said:
+                yield "assistant", said
+                said = []
+            if role == "tool":
+                yield role, [part]
+        if message.role not in {"assistant", "tool"}:
+            if said:
+                yield "assistant", said
+                said = []
+            told = [part for part, _ in message.parts if part.get("type") != "tool_result"]
+            yield message.role, told
+    if said:
+        yield "assistant", said
+
+
+def _pieces(message: Told) -> Iterator[tuple[Role, Part]]:
+    for part, _ in message.parts:
+        if part.get("type") == "tool_result":
+            yield "tool", part
+        elif message.role in {"assistant", "tool"}:
+            yield "assistant", part
