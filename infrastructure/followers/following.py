@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Condition, Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import uuid4
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,7 +19,7 @@ from infrastructure.database import Database
 from infrastructure.followers import tracking
 from infrastructure.followers.follower import Follower
 from infrastructure.followers.search import SearchFollower
-from infrastructure.followers.stepping import Stepper
+from infrastructure.followers.stepping import Stepped, Stepper
 from infrastructure.followers.tracking import Lag
 from infrastructure.followers.usage import UsageFollower
 from infrastructure.reading.whole_log import visible_through
@@ -31,6 +31,9 @@ SLOW_S: Final = 0.25
 LOOK_S: Final = 0.005
 LATEST_RETRY_S: Final = 30.0
 _LOGGER: Final = logging.getLogger("turnlog")
+
+
+Progress: TypeAlias = Callable[[int], None]
 
 
 class StillBehindError(Exception):
@@ -122,7 +125,7 @@ class Following:
                 self.bell.set()
                 self._moved.wait(LOOK_S)
 
-    def catch_up(self, name: str, progress: Callable[[int], None] = lambda _: None) -> None:
+    def catch_up(self, name: str, progress: Progress = lambda _: None) -> None:
         """Take a view's steps until it has all that can be read now.
 
         Raises:
@@ -130,31 +133,35 @@ class Following:
         """
         with self._database.read() as connection:
             target = visible_through(connection)
-        self._until(name, lambda: self._position(name) >= target, progress)
+        stepper = self._steppers[name]
+        self._until(lambda: self._position(name) >= target, stepper.step, progress)
 
-    def rebuild(self, name: str, progress: Callable[[int], None] = lambda _: None) -> None:
-        """Fold a view anew beside the one that is read, and swap.
+    def rebuild(self, name: str, progress: Progress = lambda _: None) -> None:
+        """Fold a view anew beside the one that is read, swap, and clear away what it replaces.
 
         Raises:
             SQLAlchemyError: a step failed.
         """
         stepper = self._steppers[name]
         before = stepper.read_at()
+        if before is None:
+            self.catch_up(name, progress)
+            return
         stepper.begin_again()
 
         def is_swapped() -> bool:
             read = stepper.read_at()
-            return read is not None and (before is None or read.generation > before.generation)
+            return read is not None and read.generation > before.generation
 
-        self._until(name, is_swapped, progress)
+        self._until(is_swapped, stepper.build, progress)
+        self._until(lambda: not stepper.clear(), stepper.build, progress)
 
     def _until(
-        self, name: str, is_done: Callable[[], bool], progress: Callable[[int], None]
+        self, is_done: Callable[[], bool], step: Callable[[], Stepped], progress: Progress
     ) -> None:
-        stepper = self._steppers[name]
         steps = 0
         while not is_done():
-            if stepper.step() != "more":
+            if step() == "elsewhere":
                 self._stopping.wait(LOOK_S)
             steps += 1
             progress(steps)

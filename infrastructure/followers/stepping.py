@@ -21,6 +21,7 @@ BATCH: Final = 128
 """Facts of one transaction: with each as large as one can be, still no more than some 100 MiB."""
 REMOVED: Final = 1_000
 Stepped: TypeAlias = Literal["more", "done", "elsewhere"]
+_URGENCY: Final[Sequence[Stepped]] = ("done", "elsewhere", "more")
 
 
 class Stepper:
@@ -78,30 +79,47 @@ class Stepper:
 
         self._run(begin)
 
+    def clear(self) -> bool:
+        """Remove some rows of a generation that nobody reads; False if there is none."""
+
+        def clear(connection: Connection) -> bool:
+            found = tracking.standings(connection, self.follower.name)
+            old = next((each for each in found if each.status == "old"), None)
+            if old is not None and self.follower.remove(connection, old.generation, REMOVED):
+                tracking.forget(connection, old)
+            return old is not None
+
+        return self._runner.run(lambda attempt: clear(attempt.connection))
+
     def read_at(self) -> Standing | None:
         """Return the generation that is read."""
         with self._database.read() as connection:
             return tracking.live(connection, self.follower.name)
 
+    def build(self) -> Stepped:
+        """Go on with what is built anew, and nothing else; swap it in at the end."""
+        with self._database.read() as connection:
+            found = tracking.standings(connection, self.follower.name)
+        built = next((each for each in found if each.status == "building"), None)
+        return "done" if built is None else self._build(built)
+
     def _work(
         self, found: Sequence[Standing], read: Standing | None, built: Standing | None
     ) -> Stepped:
+        """Take a step with each generation; the one that is read comes last, since it may fail."""
         stepped: list[Stepped] = []
+        if built is not None and built.fold_version == self.follower.fold_version:
+            stepped.append(self._build(built))
+        if any(each.status == "old" for each in found):
+            self.clear()
+            stepped.append("more")
         if read is not None:
             stepped.append(self._follow(read))
-        if built is not None and built.fold_version == self.follower.fold_version:
-            state = self._follow(built)
-            if state == "done" and self._swap(built):
-                state = "more"
-            stepped.append(state)
-        old = next((each for each in found if each.status == "old"), None)
-        if old is not None:
-            self._clear(old)
-            stepped.append("more")
-        for state in ("more", "elsewhere"):
-            if state in stepped:
-                return state
-        return "done"
+        return max(stepped, key=_URGENCY.index) if stepped else "done"
+
+    def _build(self, built: Standing) -> Stepped:
+        state = self._follow(built)
+        return "more" if state == "done" and self._swap(built) else state
 
     def _begin(self) -> None:
         def begin(connection: Connection) -> None:
@@ -140,13 +158,6 @@ class Stepper:
 
     def _swap(self, built: Standing) -> bool:
         return self._runner.run(lambda attempt: tracking.swap(attempt.connection, built))
-
-    def _clear(self, old: Standing) -> None:
-        def clear(connection: Connection) -> None:
-            if self.follower.remove(connection, old.generation, REMOVED):
-                tracking.forget(connection, old)
-
-        self._run(clear)
 
     def _run(self, work: Callable[[Connection], None]) -> None:
         self._runner.run(lambda attempt: work(attempt.connection))

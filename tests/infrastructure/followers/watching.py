@@ -87,7 +87,7 @@ def found(store: Store, query: str, **more: Any) -> list[tuple[str, int]]:  # no
     return [(hit.session_id, hit.version) for hit in searched(store, query, **more).hits]
 
 
-def rows(store: Store, table: Table) -> list[Mapping[str, object]]:
+def rows(store: Store, table: Table) -> list[Mapping[str, Any]]:
     """Return a view's rows of the generation that is read, without its number."""
     with store.database.read() as connection:
         name = "usage" if table is t.usage else "search"
