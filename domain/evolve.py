@@ -84,9 +84,11 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
         case e.ApprovalModeSet(mode=mode):
             head = head._replace(approval_mode=mode)
         case e.SessionArchived():
-            head = head._replace(status="archived")
-        case e.SessionUnarchived() | e.SessionRestored():
-            head = head._replace(status="open")
+            head = head._replace(status="archived", put_away=True)
+        case e.SessionUnarchived():
+            head = head._replace(status="open", put_away=False)
+        case e.SessionRestored():
+            head = head._replace(status="archived" if head.put_away else "open")
         case e.SessionDeleted():
             head = head._replace(status="deleted")
         case _:

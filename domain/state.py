@@ -26,6 +26,7 @@ class Head(NamedTuple):
     """Where a session stands. A named tuple, since each fact makes a few new ones.
 
     Attributes:
+        put_away: Whether it is archived, or will be again once its deletion is taken back.
         messages: Messages in the transcript; the next one's index.
         archived: Messages before this index are archived by compaction.
         tail_open: Whether a record of the same participant can still join the last message.
@@ -38,6 +39,7 @@ class Head(NamedTuple):
     """
 
     status: Status = "absent"
+    put_away: bool = False
     version: int = 0
     history_version: int = 0
     hash: bytes = GENESIS

@@ -182,6 +182,7 @@ heads = Table(
     Column("project_id", String, nullable=False),
     Column("last_xid", BigInteger, nullable=False),
     Column("status", String, nullable=False),
+    Column("put_away", Boolean, nullable=False),
     Column("version", Integer, nullable=False),
     Column("history_version", Integer, nullable=False),
     Column("hash", LargeBinary, nullable=False),

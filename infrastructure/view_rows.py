@@ -19,7 +19,7 @@ Values: TypeAlias = dict[str, object]
 Record = TypeVar("Record")
 
 _FLAGS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    Head: ("tail_open", "leading"),
+    Head: ("put_away", "tail_open", "leading"),
     Call: ("announced", "gated"),
 }
 XID: Final = "pg_current_xact_id()::text::bigint"

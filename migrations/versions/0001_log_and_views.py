@@ -128,6 +128,7 @@ def upgrade() -> None:
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("last_xid", sa.BigInteger(), nullable=False),
         sa.Column("status", sa.String(), nullable=False),
+        sa.Column("put_away", sa.Boolean(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("history_version", sa.Integer(), nullable=False),
         sa.Column("hash", sa.LargeBinary(), nullable=False),

@@ -163,6 +163,13 @@ def test_a_deleted_session_is_restored() -> None:
     assert folded(OPENED, e.SessionDeleted(), e.SessionRestored()).head.status == "open"
 
 
+def test_an_archived_session_is_archived_again_once_its_deletion_is_taken_back() -> None:
+    back = (e.SessionDeleted(), e.SessionRestored())
+    assert folded(OPENED, e.SessionArchived(), *back).head.status == "archived"
+    unarchived = (e.SessionArchived(), e.SessionUnarchived())
+    assert folded(OPENED, *unarchived, *back).head.status == "open"
+
+
 def test_renames_move_the_version_and_not_the_history_version() -> None:
     head = folded(OPENED, started(), e.SessionRenamed(title="a"), interrupted()).head
     assert (head.version, head.history_version) == (4, 4)
