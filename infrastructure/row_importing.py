@@ -138,7 +138,7 @@ class RowImport:
             key = find_key(connection, self._project_id, session_id)
             told = RowsOfSession()
             if known is not None and key is not None:
-                self._resume(connection, key, told)
+                self._resume(connection, session_id, key, told)
         session = _Session(adding=self._adding(spool, spooled, known), told=told)
         fresh = self._fresh(spool, session_id, key if known is not None else None)
         left = spooled.rows
@@ -152,7 +152,7 @@ class RowImport:
                 _check(known)
             told.take(row)
             session.rows.append((row.line, row.external_id, digest))
-            if _is_full(told):
+            if left and _is_full(told):
                 wrote = True
                 session = self._cut(session, left)
         told.told.settle()
@@ -191,9 +191,11 @@ class RowImport:
             digest=digests[spooled.rows],
         )
 
-    def _resume(self, connection: Connection, key: int, told: RowsOfSession) -> None:
+    def _resume(
+        self, connection: Connection, session_id: str, key: int, told: RowsOfSession
+    ) -> None:
         """Have the session go on in the turn that is open, with the calls that wait."""
-        _, state = find_head(connection, self._project_id, self._session_of(connection, key))
+        _, state = find_head(connection, self._project_id, session_id)
         turn_id = state.head.turn_id
         if turn_id is None:
             return
@@ -206,13 +208,6 @@ class RowImport:
         last = {"assistant": "text", "tool": "result"}.get(str(role), "input")
         told.told.resume(turn_id, state.head.messages, calls, last)  # type: ignore[arg-type]
         told.waiting.extend(calls)
-
-    def _session_of(self, connection: Connection, key: int) -> str:
-        return str(
-            connection.execute(
-                select(t.streams.c.session_id).where(t.streams.c.session_key == key)
-            ).scalar_one()
-        )
 
     def _fresh(
         self, spool: RowSpool, session_id: str, key: int | None
@@ -241,7 +236,7 @@ class RowImport:
             return {row.external_id: bytes(row.digest) for row in connection.execute(wanted)}
 
     def _cut(self, session: _Session, left: int) -> _Session:
-        """Have what was told so far written, and go on after it."""
+        """Have what was told so far written, and go on after it; the last piece may wait."""
         told = session.told.told
         held = set(told.held)
         events = tuple(told.events)

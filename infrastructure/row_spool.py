@@ -25,6 +25,7 @@ LONGEST_LINE: Final = 16 * 2**20
 BATCH: Final = 500
 HEARD_EVERY: Final = 5_000
 _BOM: Final = b"\xef\xbb\xbf"
+_HEADER: Final = {name.encode() for name in ROW_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,8 @@ class RowSpool:
         """Read a whole file, JSON Lines or CSV; `heard` is told of lines now and then."""
         first = file.readline(LONGEST_LINE)
         file.seek(0)
-        names = {name.strip(b' "\r\n').decode("utf-8", "replace") for name in first.split(b",")}
-        is_csv = not first.lstrip().startswith(b"{") and names >= {*ROW_COLUMNS} - {"session_id"}
+        cells = first.removeprefix(_BOM).split(b",")
+        is_csv = {name.strip(b' "\r\n') for name in cells} >= _HEADER
         for number, value in _cells(file, self._lose) if is_csv else self._objects(file):
             self._add(number, value)
             if number // HEARD_EVERY != self.lines // HEARD_EVERY:

@@ -119,7 +119,7 @@ class _Rollout:
         return False
 
     def _item(self, item: JsonObject) -> bool:
-        kind, role = item.get("type"), item.get("role")
+        kind, role = text_or_none(item.get("type")), item.get("role")
         if kind == "message" and role == "assistant":
             self._say(items.said_in(item), item)
         elif kind == "message" and role == "user" and items.is_persons(item):
@@ -204,7 +204,7 @@ class _Rollout:
 
     def _without_words(self, event: JsonObject) -> JsonObject:
         """Leave out of a task's end the last message, if it stands before it."""
-        if event.get("last_agent_message") not in self._said:
+        if text_or_none(event.get("last_agent_message")) not in self._said:
             return event
         return {key: value for key, value in event.items() if key != "last_agent_message"}
 

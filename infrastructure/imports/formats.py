@@ -10,7 +10,12 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from domain.json_text import DEEPEST, JsonValue, NotJson, dump, parse
 from infrastructure.imports import claude_code, codex_rollout, openai_chat, ui_messages
-from infrastructure.imports.claude_lines import JsonObject, without_lone_surrogates
+from infrastructure.imports.claude_lines import (
+    JsonObject,
+    text_or_none,
+    without_lone_surrogates,
+)
+from infrastructure.imports.source_lines import within
 from infrastructure.imports.translation import Translation
 
 TranscriptFormat: TypeAlias = Literal["claude-code", "openai-chat", "codex", "ui-messages"]
@@ -194,7 +199,7 @@ def _agreed(objects: Iterator[JsonObject]) -> AnyFormat:
 
 def _kind(value: JsonObject) -> str | None:
     """Return what an object is a part of, as far as it tells."""
-    kind = value.get("type")
+    kind = text_or_none(value.get("type"))
     if str(value.get("format", "")).startswith(EXPORT):
         return "turnlog"
     if value.keys() >= ROW_COLUMNS:
@@ -205,7 +210,7 @@ def _kind(value: JsonObject) -> str | None:
 
 
 def _claude_kind(value: JsonObject) -> str | None:
-    kind = value.get("type")
+    kind = text_or_none(value.get("type"))
     if kind in _CLAUDE_LINES or (isinstance(kind, str) and value.keys() & {"sessionId", "uuid"}):
         message = value.get("message")
         return _FOREIGN if isinstance(message, dict) and "parts" in message else "claude-code"
@@ -213,7 +218,7 @@ def _claude_kind(value: JsonObject) -> str | None:
 
 
 def _chat_kind(value: JsonObject) -> str | None:
-    kind, messages = value.get("type"), value.get("messages")
+    kind, messages = text_or_none(value.get("type")), value.get("messages")
     if kind in _RESPONSES:
         return _FOREIGN
     if isinstance(messages, list):
@@ -223,12 +228,12 @@ def _chat_kind(value: JsonObject) -> str | None:
 
 
 def _message_kind(value: JsonObject) -> str | None:
-    if value.get("role") not in _ROLES:
+    if text_or_none(value.get("role")) not in _ROLES:
         return None
     if isinstance(value.get("parts"), list):
         return "ui-messages"
     content = value.get("content")
     blocks = content if isinstance(content, list) else []
-    if any(isinstance(each, dict) and each.get("type") in _ANTHROPIC for each in blocks):
+    if any(text_or_none(within(each, "type")) in _ANTHROPIC for each in blocks):
         return _FOREIGN
     return "openai-chat" if value.keys() & {"content", "tool_calls", "function_call"} else None

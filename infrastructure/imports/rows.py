@@ -54,7 +54,7 @@ def row_of(value: JsonObject, line: int) -> Row:
         BadRow: with why it cannot be one.
     """
     session, external = _key(value.get("session_id")), _key(value.get("external_id"))
-    role = value.get("role")
+    role = text_or_none(value.get("role"))
     if session is None:
         raise BadRow("no-session-id")
     if external is None:

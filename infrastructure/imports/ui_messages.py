@@ -61,7 +61,7 @@ class _Chat:
         about = metadata if isinstance(metadata, dict) else {}
         at = message.get("createdAt", about.get("createdAt"))
         self.told.stand(read.number, time_of(at))
-        role = message.get("role")
+        role = text_or_none(message.get("role"))
         if role not in _ROLES or not isinstance(parts, list):
             self.told.lose("not-a-message")
             self.told.keep("message", message)

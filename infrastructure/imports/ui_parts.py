@@ -57,8 +57,8 @@ class ToolPart:
 
 def tool_part(part: JsonObject) -> ToolPart | None:
     """Return a part as a call, or None if it is none."""
-    kind = part.get("type")
-    if not isinstance(kind, str) or part.get("state") not in CALLED:
+    kind, state = part.get("type"), text_or_none(part.get("state"))
+    if not isinstance(kind, str) or state not in CALLED:
         return None
     if kind == "dynamic-tool":
         name = text_or_none(part.get("toolName"))
@@ -66,7 +66,6 @@ def tool_part(part: JsonObject) -> ToolPart | None:
         name = kind.removeprefix("tool-")
     else:
         return None
-    state = str(part["state"])
     approval = part.get("approval")
     asked = approval if isinstance(approval, dict) else {}
     approved, reason = asked.get("approved"), text_or_none(asked.get("reason"))
