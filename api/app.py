@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from api.errors import add_error_handlers
 from api.head import Heads
+from api.import_jobs import ImportJobs
 from api.mistakes import Mistakes
 from api.neighbours import Neighbours
 from api.openapi import PROBLEM_RESPONSES, Described
@@ -58,6 +59,7 @@ ROUTES: Final = (
 
 def create_app(log: Turnlog) -> FastAPI:
     """Build the application around an open log, which is told when it stops, and not closed."""
+    jobs = ImportJobs()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -65,6 +67,7 @@ def create_app(log: Turnlog) -> FastAPI:
         log.following.start()
         yield
         log.stop()
+        await jobs.ended()
         app.state.turnlog = None
 
     app = Described(
@@ -78,6 +81,7 @@ def create_app(log: Turnlog) -> FastAPI:
         responses=PROBLEM_RESPONSES,
     )
     app.state.turnlog = log
+    app.state.import_jobs = jobs
     add_error_handlers(app)
     app.add_middleware(Heads)
     app.add_middleware(Neighbours)

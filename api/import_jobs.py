@@ -4,6 +4,7 @@ On a thread of its own; every second it writes into its record that it is still 
 stops lets it end between two transactions, and the record says that it was interrupted.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,7 @@ from infrastructure.import_records import ImportRecord, keep_record
 from infrastructure.importing import FileImport, OnConflict
 
 BEAT_S: Final = 1.0
+PATIENCE_S: Final = 10.0
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -53,12 +55,24 @@ class Progress:
             raise Interrupted
 
 
-def start(log: Turnlog, record: ImportRecord, file: BinaryIO, asked: Asked) -> Thread:
-    """Begin to import a file, which is closed at the end; `record` is kept already."""
-    job = _Job(log, record, file, asked)
-    thread = Thread(target=job.run, name=f"import-{record.import_id[:8]}", daemon=True)
-    thread.start()
-    return thread
+class ImportJobs:
+    """The imports that run beside the requests of one application."""
+
+    def __init__(self) -> None:
+        self._threads: Final[set[Thread]] = set()
+
+    def start(self, log: Turnlog, record: ImportRecord, file: BinaryIO, asked: Asked) -> None:
+        """Begin to import a file, which is closed at the end; `record` is kept already."""
+        self._threads.difference_update({each for each in self._threads if not each.is_alive()})
+        job = _Job(log, record, file, asked)
+        thread = Thread(target=job.run, name=f"import-{record.import_id[:8]}", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    async def ended(self) -> None:
+        """Wait until each has come to the end of its transaction, since the server stops."""
+        for thread in tuple(self._threads):
+            await asyncio.to_thread(thread.join, PATIENCE_S)
 
 
 def taken(

@@ -17,7 +17,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from api.dependencies import Log, ProjectId
-from api.import_jobs import Asked, completed, start, taken
+from api.import_jobs import Asked, ImportJobs, completed, taken
 from api.problems import Flaw, ProblemError
 from api.taking import (
     BEGINNING,
@@ -127,7 +127,8 @@ async def import_file(
             told, replayed = await _kept_once(log, identity, record, again=found is not None)
             if not replayed or found is not None:
                 keep()
-                start(log, record, sent.file, asked)
+                jobs: ImportJobs = request.app.state.import_jobs
+                jobs.start(log, record, sent.file, asked)
             return _answer(told, replayed=replayed)
         file = await asyncio.to_thread(taken, log, project_id, sent.file, asked)
         now = log.now()

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from tests.api.serving import Served
+from tests.api.serving import Served, served
+from tests.databases import DatabaseKind, Databases
 
 ROWS = "application/x-ndjson"
 ASYNC = {"Content-Type": ROWS, "Prefer": "respond-async, wait=5"}
@@ -121,6 +122,32 @@ def test_a_job_that_is_not_heard_of_was_interrupted_and_goes_on_when_sent_again(
         assert again.status_code == 202
         assert again.json()["import_id"] == first.json()["import_id"]
         assert ended(client, again.headers["location"])["report"]["status"] == "unchanged"
+
+
+def test_a_server_that_stops_leaves_a_job_that_goes_on_when_sent_again(
+    databases: Databases, database_kind: DatabaseKind
+) -> None:
+    url = databases.ready()
+    content = rows(40, 200)
+    with served(database_kind, url) as server, server.client("p") as client:
+        first = client.post("/imports", content=content, headers=ASYNC)
+    path = first.headers["location"].split("/", 4)[4]
+
+    with served(database_kind, url) as server, server.client("p") as client:
+        stopped = client.get(path).json()
+        again = client.post("/imports", content=content, headers=ASYNC)
+        told = ended(client, again.headers["location"])
+        counted = [
+            client.get(f"/sessions/s{session}/turns", params={"limit": 200}).json()["items"]
+            for session in (0, 39)
+        ]
+        ready = client.get("/sessions/s0/readiness").json()["ready"]
+    databases.drop(url)
+
+    assert stopped["status"] == "interrupted"
+    assert (told["status"], told["report"]["losses"]) == ("completed", [])
+    assert [len(turns) for turns in counted] == [100, 100]
+    assert ready
 
 
 def forget(server: Served) -> None:
