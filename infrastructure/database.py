@@ -6,9 +6,9 @@ mends it.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 from uuid import uuid4
 
 from alembic import command
@@ -30,6 +30,14 @@ _SCHEMA_LOCK: Final = 7_231_965_021  # any constant; two upgrades of one databas
 
 class UnfitDatabase(Exception):
     """The database cannot be served as it is; the message says what mends it."""
+
+
+class Readable(Protocol):
+    """What can be read as of one moment: a database, or a transaction that is open."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """Give a transaction that sees one moment throughout."""
+        ...
 
 
 class Database:
@@ -57,6 +65,21 @@ class Database:
         """Give a transaction that sees one moment of the database throughout."""
         with self._reader.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def outside(self) -> Generator[Callable[[str], Any]]:
+        """Give what runs a statement outside of any transaction, as VACUUM wants to be run."""
+        if self.kind == "postgresql":
+            engine = self._writer.execution_options(isolation_level="AUTOCOMMIT")
+            with engine.connect() as connection:
+                yield connection.exec_driver_sql
+            return
+        raw = self._writer.raw_connection()
+        try:
+            driver: Any = raw.driver_connection
+            yield driver.execute
+        finally:
+            raw.close()
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -115,14 +138,24 @@ def create_schema(url: str) -> None:
         engine = _postgres_engine(parsed, 1)
     try:
         with engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
-            config = migration_config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            lock_schema(connection)
+            upgrade_schema(connection)
             _found_store(connection)
     finally:
         engine.dispose()
+
+
+def lock_schema(connection: Connection) -> None:
+    """Keep everybody else from changing the schema until this transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
+
+
+def upgrade_schema(connection: Connection) -> None:
+    """Bring the database to the newest schema, in the transaction that is open."""
+    config = migration_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
 
 
 def migration_config() -> Config:
@@ -141,8 +174,12 @@ def shown(url: URL) -> str:
 
 def schema_versions(connection: Connection) -> tuple[str | None, str]:
     """Return the schema revision of the database and the one this build serves."""
-    newest = ScriptDirectory.from_config(migration_config()).get_current_head()
-    return MigrationContext.configure(connection).get_current_revision(), newest or ""
+    return MigrationContext.configure(connection).get_current_revision(), newest_schema()
+
+
+def newest_schema() -> str:
+    """Return the schema revision that this build serves."""
+    return ScriptDirectory.from_config(migration_config()).get_current_head() or ""
 
 
 def _check_schema(connection: Connection, url: URL) -> None:

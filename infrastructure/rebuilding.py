@@ -15,9 +15,9 @@ from domain.evolve import evolve
 from domain.state import Call, Changes, Gate, Head, Placed, State
 from infrastructure import tables as t
 from infrastructure.commit import ORDINAL_BITS, head_values, write_views
-from infrastructure.database import Database
+from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
-from infrastructure.runner import Attempt, Runner
+from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
 from infrastructure.view_rows import XID, Values, message_values, values
 
@@ -54,8 +54,8 @@ class Rebuilt:
 
 
 def rebuild(
-    database: Database,
-    runner: Runner,
+    database: Readable,
+    runner: Runs,
     project_id: str | None = None,
     session_id: str | None = None,
     *,
@@ -78,7 +78,7 @@ def rebuild(
 
 
 def _rebuild(
-    database: Database, runner: Runner, stream: Stream, *, check_only: bool
+    database: Readable, runner: Runs, stream: Stream, *, check_only: bool
 ) -> list[Difference]:
     folded = _Folded(stream)
     with database.read() as connection:

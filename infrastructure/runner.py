@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -36,6 +36,14 @@ class Attempt:
 
 
 Work = Callable[[Attempt], Answer]
+
+
+class Runs(Protocol):
+    """What runs pieces of work that write."""
+
+    def run(self, work: Work[Answer]) -> Answer:
+        """Have `work` run, and wait."""
+        ...
 
 
 class Runner:

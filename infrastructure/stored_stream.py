@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from domain.recorded import GENESIS
 from domain.refusals import NoSuchSession
 from infrastructure import tables as t
-from infrastructure.database import Database
+from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import find_key, stream_facts
 
@@ -51,7 +51,7 @@ def find_stream(connection: Connection, project_id: str, session_id: str) -> Str
 
 
 def streams(
-    database: Database, project_id: str | None = None, session_id: str | None = None
+    database: Readable, project_id: str | None = None, session_id: str | None = None
 ) -> Iterator[Stream]:
     """Yield each session of the log, or of a project, or the one, oldest first."""
     after = 0
@@ -98,7 +98,7 @@ def stored_facts(connection: Connection, stream: Stream, *, after: int = 0) -> I
     return _paged(lambda start: _page(connection, stream, start), after)
 
 
-def stored_pages(database: Database, stream: Stream) -> Iterator[StoredFact]:
+def stored_pages(database: Readable, stream: Stream) -> Iterator[StoredFact]:
     """Yield a session's stored facts, oldest first; no transaction is held open between pages."""
 
     def page_after(start: int) -> list[StoredFact]:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from domain.recorded import GENESIS, body_digest, chained_hash
 from infrastructure import tables as t
-from infrastructure.database import Database
+from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.stored_stream import (
     Stream,
@@ -76,7 +76,7 @@ class Verification:
 
 
 def verify(
-    database: Database, project_id: str, session_id: str, receipt: Receipt | None = None
+    database: Readable, project_id: str, session_id: str, receipt: Receipt | None = None
 ) -> Verification:
     """Verify one session.
 
@@ -88,13 +88,13 @@ def verify(
     return _verify(database, stream, receipt)
 
 
-def verify_all(database: Database, project_id: str | None = None) -> Iterator[Verification]:
+def verify_all(database: Readable, project_id: str | None = None) -> Iterator[Verification]:
     """Verify each session of the store, or of a project."""
     for stream in streams(database, project_id):
         yield _verify(database, stream, None)
 
 
-def _verify(database: Database, stream: Stream, receipt: Receipt | None) -> Verification:
+def _verify(database: Readable, stream: Stream, receipt: Receipt | None) -> Verification:
     stream, head = _end(database, stream)
     chain = _Chain(receipt)
     for fact in stored_pages(database, stream):
@@ -114,7 +114,7 @@ def _verify(database: Database, stream: Stream, receipt: Receipt | None) -> Veri
 _Head: TypeAlias = tuple[int, bytes]
 
 
-def _end(database: Database, stream: Stream) -> tuple[Stream, _Head | None]:
+def _end(database: Readable, stream: Stream) -> tuple[Stream, _Head | None]:
     """Return the stream and its head as of one moment."""
     statement = select(t.heads.c.version, t.heads.c.hash).where(t.heads.c.session_key == stream.key)
     with database.read() as connection:
