@@ -232,6 +232,48 @@ def upgrade_command(as_json: Json = False) -> None:
     upgrade(as_json=as_json)
 
 
+@app.command("backup")
+def backup_command(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that is not there yet.")],
+    as_json: Json = False,
+) -> None:
+    """Copy the whole store into one verified file, while others write to it."""
+    from api.cli.backing_up import backup
+
+    _end(backup(path, as_json=as_json))
+
+
+@app.command("restore")
+def restore_command(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="What turnlog backup wrote.")],
+    into: Annotated[
+        str | None,
+        typer.Option("--into", metavar="URL", help="An empty database; not the one in use."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a store of a backup, in an empty database of either kind, and verify all of it."""
+    from api.cli.restoring import restore_into
+
+    restore_into(path, into, as_json=as_json)
+
+
+@app.command("reclaim")
+def reclaim_command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Keep no writer out: leave SQLite's file as long.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Give space back to the file system; nothing that was said is removed.
+
+    On SQLite the file is written anew: writers wait, and twice its size must be free.
+    """
+    from api.cli.reclaiming import reclaim_space
+
+    reclaim_space(quick=quick, as_json=as_json)
+
+
 @app.command("doctor")
 def doctor_command(as_json: Json = False) -> None:
     """Tell the settings and where they come from, the database, and what makes it unfit."""

@@ -6,6 +6,7 @@ from api.cli.failures import NOT_SO, UNFIT, Failure
 from api.cli.saying import said_by_database, said_by_system
 from api.errors import CODES
 from domain.refusals import Refusal
+from infrastructure.backup_format import BadBackup
 from infrastructure.commit import Contended
 from infrastructure.database import UnfitDatabase
 from infrastructure.export_format import BadExport
@@ -13,7 +14,7 @@ from infrastructure.reading.moment import NotReached
 from infrastructure.settings import BadSetting
 
 
-def failure_of(error: Exception) -> Failure | None:  # noqa: PLR0911 - a table
+def failure_of(error: Exception) -> Failure | None:  # noqa: C901, PLR0911 - a table
     """Return the failure that tells an error, or None for a defect."""
     match error:
         case Failure():
@@ -27,6 +28,8 @@ def failure_of(error: Exception) -> Failure | None:  # noqa: PLR0911 - a table
         case NotReached():
             detail = "the session had not begun at this time, or is not at this version yet"
             return Failure("no-such-event", detail)
+        case BadBackup():
+            return Failure("bad-backup", str(error))
         case BadExport():
             return Failure("bad-export", str(error))
         case Contended():
