@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from alembic.util import CommandError
 from sqlalchemy import URL
 
 from api.cli.backing_up import shape
@@ -31,6 +32,9 @@ def restore_into(path: Path, into: str | None, *, as_json: bool) -> None:
     except NotEmpty as error:
         sentence = f"{error}; a backup is restored into an empty database only"
         raise Failure("not-empty", sentence, UNFIT) from error
+    except CommandError as error:
+        sentence = f"{shown(url)} has a schema that this build does not know; upgrade turnlog"
+        raise Failure("unfit-database", sentence, UNFIT) from error
     counts = restored.manifest.counts
     if as_json:
         told = {
