@@ -29,7 +29,7 @@ def spelled_id(tool_call_id: str) -> str:
     An id that has to be changed gets a digest, so that no two calls share one.
 
     >>> spelled_id("toolu_1"), spelled_id("call:1")
-    ('toolu_1', 'call_1_7fb93db2')
+    ('toolu_1', 'call_1_0af63155')
     """
     if _ID.fullmatch(tool_call_id):
         return tool_call_id

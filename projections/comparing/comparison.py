@@ -13,7 +13,7 @@ from typing import Final
 from projections.comparing.differences import Difference, Kind, Sides, Voices, between, squeezed
 from projections.comparing.entries import Carries, Entry, Words, entries_of
 from projections.comparing.pairing import Pair, pairs_of
-from projections.comparing.told import Told
+from projections.comparing.told import Place, Told
 
 _PARTS_EACH: Final = 4
 _SPARE: Final = 64
@@ -149,7 +149,7 @@ def _differences(
             yield from between(known, told, sides)
     elif known is not None:
         yield sides.left_out(known.side, Words(known.text, known.place))
-    elif told is not None:
+    elif told is not None:  # pragma: no branch - a pair has at least one side
         yield sides.put_in(told.side, Words(told.text, told.place))
 
 
@@ -183,14 +183,32 @@ def _window(
 
 
 def _end_of(ours: Entry, theirs: Entry) -> Entry:
-    """Return the end of an entry that a window may begin within."""
-    ends = ours.text.endswith(theirs.text)
+    """Return the end of an entry that a window may begin within.
+
+    Between two messages of a person, or at any place of an answer.
+    """
+    if ours.side == "answer":
+        return Entry(
+            side=ours.side,
+            place=ours.place,
+            texts=theirs.texts if ours.text.endswith(theirs.text) else ours.texts,
+            calls=ours.calls[len(ours.calls) - len(theirs.calls) :] if theirs.calls else [],
+            files=ours.files,
+            reasoning=ours.reasoning,
+            gone=ours.gone,
+        )
+    kept = _places(ours)[-len(_places(theirs)) :]
     return Entry(
         side=ours.side,
-        place=ours.place,
-        texts=theirs.texts if ends else ours.texts,
-        reasoning=[],
-        calls=ours.calls[len(ours.calls) - len(theirs.calls) :] if theirs.calls else [],
-        files=ours.files[len(ours.files) - len(theirs.files) :] if theirs.files else [],
+        place=kept[0],
+        texts=[words for words in ours.texts if words.place.index >= kept[0].index],
+        files=[file for file in ours.files if file.place.index >= kept[0].index],
         gone=ours.gone,
     )
+
+
+def _places(entry: Entry) -> list[Place]:
+    """Return where each message of an entry stands that says something."""
+    said = [words.place for words in entry.texts if words.text.strip()]
+    found = {place.index: place for place in (*said, *(file.place for file in entry.files))}
+    return [found[index] for index in sorted(found)] or [entry.place]

@@ -4,7 +4,6 @@ Each rule has a name:
 
 - *numbers and keys*: JSON is compared by its canonical form;
 - *arguments as text*: the text of a JSON object is that object; none, and no text, is `{}`;
-- *names that are taken*: tools are compared by the name that every provider takes;
 - *output as text*: text that is JSON is that JSON; blocks of text are their text; null is no text;
 - *errors that cannot be said*: whether a call failed counts where both sides say it; denied is
   failed;
@@ -20,7 +19,6 @@ from domain.canonical import canonical
 from domain.json_text import JsonValue, NotJson, parse
 from projections.comparing.told import Part, Place
 from projections.openai_parts import MADE_UP_RESULTS, text_of
-from projections.wire_names import plain_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +41,6 @@ class File:
     keys: frozenset[tuple[str, str]]
     carried: bool
     place: Place
-
-
-def same_name(ours: str, theirs: str) -> bool:
-    """Tell whether two names are one tool's."""
-    return ours == theirs or plain_name(ours) == plain_name(theirs)
-
-
-def same_arguments(ours: JsonValue, theirs: JsonValue) -> bool:
-    """Tell whether two calls were given the same."""
-    return arguments_key(ours) == arguments_key(theirs)
 
 
 def arguments_key(arguments: JsonValue) -> bytes:

@@ -122,7 +122,7 @@ def _spoken(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
                 yield _reworded(one, other, diverges=True)
         elif one:
             yield sides.left_out(ours.side, Words(_text(one), one[0].place))
-        elif other:
+        elif other:  # pragma: no branch - a pair has at least one side
             yield sides.put_in(ours.side, Words(_text(other), other[0].place))
 
 

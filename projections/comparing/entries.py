@@ -5,6 +5,7 @@ speaks, what a system message says in between. Everything that clients are known
 meaning it is normalised away here, each by a rule with a name:
 
 - *leading configuration*: system and developer messages before anything else are no history;
+- *names that are taken*: tools are compared by the name that every provider takes;
 - *silent messages*: a message of nothing but space, reasoning or answers to gates says nothing;
 - *adjacent messages*: messages of one side that follow each other are one entry;
 - *words and calls apart*: an answer's texts are one text, wherever its calls stand between them;
@@ -24,6 +25,7 @@ from projections.comparing.content import File, Result, file_key, result_of
 from projections.comparing.told import Part, Place, Told
 from projections.openai_parts import text_of
 
+CallKey: TypeAlias = tuple[str | None, str, int]
 Side: TypeAlias = Literal["user", "answer", "system"]
 _SIDES: Final[dict[Role, Side]] = {
     "user": "user",
@@ -124,16 +126,16 @@ class _Waiting:
     """Calls without a result yet, by turn and id: the first of the newest answer gets it."""
 
     def __init__(self) -> None:
-        self._calls: Final[dict[tuple[str | None, str], list[SaidCall]]] = {}
+        self._calls: Final[dict[CallKey, list[SaidCall]]] = {}
 
-    def call(self, key: tuple[str | None, str], call: SaidCall) -> None:
+    def call(self, key: CallKey, call: SaidCall) -> None:
         """Note a call."""
         before = self._calls.setdefault(key, [])
         if before and before[0].place.index != call.place.index:
             before.clear()  # an id that comes back; the older call never had a result
         before.append(call)
 
-    def result(self, key: tuple[str | None, str], result: Result | None, place: Place) -> None:
+    def result(self, key: CallKey, result: Result | None, place: Place) -> None:
         """Give a result to its call."""
         calls = self._calls.get(key)
         if calls:
@@ -146,7 +148,9 @@ def _entry(message: Told, waiting: _Waiting, carries: Carries) -> Entry:
     for part, tokens in message.parts:
         place = message.place(tokens)
         kind = part.get("type")
-        key = (message.turn_id, text_of(part, "tool_call_id"))
+        occurrence = part.get("occurrence")
+        number = occurrence if isinstance(occurrence, int) else 1
+        key = (message.turn_id, text_of(part, "tool_call_id"), number)
         if kind == "text":
             entry.texts.append(Words(text_of(part, "text"), place))
         elif kind == "reasoning":

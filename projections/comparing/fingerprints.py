@@ -5,7 +5,7 @@ and each result is one. So a client that sends all that we showed it has our fin
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, groupby
 
 from domain.fingerprints import EMPTY, as_reference_messages, chain, digest, history_v1, is_empty
 from domain.messages import CONFIGURATION, Role
@@ -34,31 +34,18 @@ def reference_fingerprint_of(theirs: Sequence[Told]) -> str:
 
 
 def _messages(theirs: Sequence[Told]) -> Iterator[tuple[Role, list[Part]]]:
-    said: list[Part] = []
     conversation = dropwhile(lambda message: message.role in CONFIGURATION, theirs)
-    for message in conversation:
-        for role, part in _pieces(message):
-            if role == "assistant":
-                said.append(part)
-                continue
-            if said:
-                yield "assistant", said
-                said = []
-            if role == "tool":
-                yield role, [part]
-        if message.role not in {"assistant", "tool"}:
-            if said:
-                yield "assistant", said
-                said = []
-            told = [part for part, _ in message.parts if part.get("type") != "tool_result"]
-            yield message.role, told
-    if said:
-        yield "assistant", said
+    pieces = (piece for message in conversation for piece in _pieces(message))
+    for (role, _), run in groupby(pieces, lambda piece: piece[:2]):
+        yield role, [part for _, __, part in run]
 
 
-def _pieces(message: Told) -> Iterator[tuple[Role, Part]]:
-    for part, _ in message.parts:
+def _pieces(message: Told) -> Iterator[tuple[Role, object, Part]]:
+    """Yield each part with who says it and what it is joined by: an answer's parts by nothing."""
+    for part, tokens in message.parts:
         if part.get("type") == "tool_result":
-            yield "tool", part
+            yield "tool", (message.index, tokens), part
         elif message.role in {"assistant", "tool"}:
-            yield "assistant", part
+            yield "assistant", None, part
+        else:
+            yield message.role, message.index, part

@@ -1,7 +1,7 @@
 """In which form is a history told, and what can that form say?"""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from domain.json_text import JsonValue
 from domain.messages import readable
@@ -62,7 +62,6 @@ def form_of(messages: Sequence[JsonValue]) -> Form:
 
 def carries(form: Form, part: Part, role: str) -> bool:
     """Tell whether a form has a place for an attachment, for data or for anything else."""
-    kind = part.get("type")
     match form:
         case "turnlog":
             return True
@@ -71,8 +70,10 @@ def carries(form: Form, part: Part, role: str) -> bool:
         case "anthropic":
             return role == "user" and file_block(part) is not None
         case "ui":
-            placed = kind == "data" or file_part(part) is not None
+            placed = part.get("type") == "data" or file_part(part) is not None
             return placed and role in {"user", "assistant"}
+        case _:
+            assert_never(form)
 
 
 def _form(message: JsonValue) -> Form | None:

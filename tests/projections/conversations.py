@@ -1,7 +1,7 @@
 """Histories of every kind, and what a client would send of them in each form."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -42,8 +42,14 @@ OUTPUTS = st.sampled_from(
 ARGUMENTS = st.sampled_from([b"{}", b'{"b": 1.50,"a":"x"}', b'"{\\"q\\":"', b'"[1]"', b'""'])
 CALLS = st.sampled_from(["c1", "c2", "call:3"])
 TOOLS = st.sampled_from(["read", "mcp.write file"])
+
+
+def _text(text: str) -> Part:
+    return {"type": "text", "text": text}
+
+
 PARTS: SearchStrategy[Part] = st.one_of(
-    st.builds(lambda text: {"type": "text", "text": text}, WORDS),
+    st.builds(_text, WORDS),
     st.just({"type": "attachment", "attachment_id": "a1", "media_type": "image/png", "data": PNG}),
     st.just({"type": "attachment", "attachment_id": "a2", "media_type": "text/csv"}),
     st.just({"type": "data", "kind": "place", "data": {"x": 1}}),
@@ -129,7 +135,7 @@ def known(told: Sequence[TranscriptMessage]) -> Known:
 
 
 def compared(
-    told: Sequence[TranscriptMessage], client: Sequence[JsonValue], form: Form = "turnlog"
+    told: Sequence[TranscriptMessage], client: Sequence[Any], form: Form = "turnlog"
 ) -> Comparison:
     """Compare what a client sends with a transcript."""
     theirs: list[Told] = read_history(client, form)
