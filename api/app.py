@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from api.errors import add_error_handlers
 from api.head import Heads
 from api.import_jobs import ImportJobs
+from api.metrics import Measured, Metrics
 from api.mistakes import Mistakes
 from api.neighbours import Neighbours
 from api.openapi import PROBLEM_RESPONSES, Described
@@ -22,12 +23,16 @@ from api.routes import (
     export,
     fingerprint,
     imports,
+    metrics,
     operations,
     producers,
+    project_events,
     readiness,
+    search,
     sessions,
     transcript,
     turns,
+    usage,
     verify,
 )
 from infrastructure.composition import Turnlog
@@ -53,6 +58,10 @@ ROUTES: Final = (
     export,
     imports,
     producers,
+    project_events,
+    usage,
+    search,
+    metrics,
     operations,
 )
 
@@ -83,6 +92,8 @@ def create_app(log: Turnlog) -> FastAPI:
     app.state.turnlog = log
     app.state.import_jobs = jobs
     add_error_handlers(app)
+    app.state.metrics = Metrics(log)
+    app.add_middleware(Measured, metrics=app.state.metrics)
     app.add_middleware(Heads)
     app.add_middleware(Neighbours)
     app.add_middleware(Mistakes)

@@ -39,7 +39,7 @@ async def follow(
             try:
                 page = await log.read(_after(stream, seen))
             except UNREACHABLE as error:
-                yield _frame("error", unreachable(error).body())
+                yield frame("error", unreachable(error).body())
                 return
             if page:
                 yield b"".join(map(event_frame, page))
@@ -47,7 +47,7 @@ async def follow(
                 quiet = 0.0
             if not synced and seen >= watermark:
                 synced = True
-                yield _frame("synced", f'{{"version":{watermark}}}'.encode())
+                yield frame("synced", f'{{"version":{watermark}}}'.encode())
             if len(page) == PAGE:
                 continue
             if await gone():
@@ -57,17 +57,18 @@ async def follow(
             if quiet >= HEARTBEAT_S:
                 quiet = 0.0
                 yield b": still here\n\n"
-    yield _frame("goaway", b'{"reason":"shutting-down"}')
+    yield frame("goaway", b'{"reason":"shutting-down"}')
 
 
 def event_frame(stored: StoredFact) -> bytes:
     """Return a durable frame: its id is the version that the client goes on from."""
-    return _frame("event", event_json(stored), stored.envelope.version)
+    return frame("event", event_json(stored), stored.envelope.version)
 
 
-def _frame(name: str, data: bytes, version: int | None = None) -> bytes:
+def frame(name: str, data: bytes, id_: int | None = None) -> bytes:
+    """Return one server-sent event; `id_` is where a client goes on from."""
     # Our JSON holds no raw line feed; a carriage return in it would end a line all the same.
-    place = b"" if version is None else f"id: {version}\n".encode()
+    place = b"" if id_ is None else f"id: {id_}\n".encode()
     lines = data.replace(b"\r", b"\n").split(b"\n")
     return (
         place

@@ -274,6 +274,19 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "An import names no `format`, and the file's content fits none that can be read, or more "
         "than one. Name it; the chunks of a UI message stream are no messages.",
     ),
+    "index-unavailable": ProblemType(
+        503,
+        "The search index is missing or broken",
+        "retry",
+        "Nothing is lost: the index is made from the log. `turnlog rebuild --view search` makes it "
+        "anew, beside whatever else goes on.",
+    ),
+    "search-off": ProblemType(
+        404,
+        "This server does not search",
+        "give-up",
+        "The server was started with `TURNLOG_SEARCH=off`.",
+    ),
     "contended": ProblemType(
         503,
         "Too many writers at once",

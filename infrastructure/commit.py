@@ -14,7 +14,7 @@ from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
 from domain.state import Changes, Head, State
 from infrastructure import tables as t
-from infrastructure.prepared import Prepared, pipelined
+from infrastructure.prepared import Prepared, copy_rows, pipelined
 from infrastructure.view_rows import (
     INSERT_HEAD,
     UPDATE_HEAD,
@@ -29,6 +29,8 @@ from infrastructure.view_rows import (
 )
 
 ORDINAL_BITS: Final = 20
+COPIED_FROM: Final = 100
+"""So many facts at once go in by COPY on PostgreSQL: half the time of as many inserts."""
 
 _INSERT_STREAM: Final = Prepared(
     lambda _: (
@@ -63,6 +65,7 @@ class Commit:
     connection: Connection
     last_position: int | None = None
     ordinal: int = 0
+    events: int = 0
     sessions: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     _base: int | None = None
     _known_after: int = 0
@@ -81,6 +84,7 @@ class Commit:
     def positions(self, xid: int, count: int) -> list[int]:
         """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
         base = self._read_store()
+        self.events += count
         if self.last_position is not None:
             first = self.last_position + 1
             self.last_position += count
@@ -137,21 +141,24 @@ def write(writing: Writing) -> list[int]:
         _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
     _place_knowledge(writing, session_key)
+    events = [event_values(fact, session_key) for fact in writing.placed]
+    bodies: list[Values] = [
+        {
+            "session_key": session_key,
+            "version": fact.version,
+            "salt": fact.salt,
+            "body": fact.body,
+        }
+        for fact in writing.placed
+        if fact.body is not None
+    ]
+    if len(events) >= COPIED_FROM and connection.dialect.name == "postgresql":
+        copy_rows(connection, t.events, events)
+        copy_rows(connection, t.bodies, bodies)
+        events, bodies = [], []
     with pipelined(connection):
-        _INSERT_EVENT.many(connection, [event_values(fact, session_key) for fact in writing.placed])
-        _INSERT_BODY.many(
-            connection,
-            [
-                {
-                    "session_key": session_key,
-                    "version": fact.version,
-                    "salt": fact.salt,
-                    "body": fact.body,
-                }
-                for fact in writing.placed
-                if fact.body is not None
-            ],
-        )
+        _INSERT_EVENT.many(connection, events)
+        _INSERT_BODY.many(connection, bodies)
         write_views(connection, session_key, writing.project_id, writing.changes)
     return positions
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Event
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -14,6 +15,7 @@ from infrastructure import clock
 from infrastructure import tables as t
 from infrastructure.arrivals import Arrivals
 from infrastructure.command_handler import CommandHandler
+from infrastructure.commit import Commit
 from infrastructure.database import Database, open_database
 from infrastructure.event_log import EventLog
 from infrastructure.followers.following import Following, followers
@@ -21,6 +23,24 @@ from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
 Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Written:
+    """How much was written by requests since the start: counts for an operator."""
+
+    appends: int = 0
+    events: int = 0
+    commits: int = 0
+    _newest: Commit | None = None
+
+    def note(self, commit: Commit | None, events: int) -> None:
+        """Count what was committed; on the event loop only."""
+        if commit is not None and events:
+            self.appends += 1
+            self.events += events
+            self.commits += commit is not self._newest  # several appends may share one
+            self._newest = commit
 
 
 class Turnlog:
@@ -45,6 +65,7 @@ class Turnlog:
             database, self.runner, followers(search=settings.search), now
         )
         self.arrivals.ring(self.following.bell)
+        self.written: Final = Written()
         self.stopping: Final = Event()
         self._readers: Final = (
             ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
@@ -55,14 +76,21 @@ class Turnlog:
     async def write(self, work: Work[Answer]) -> Answer:
         """Have `work` run in a write transaction; wait for its commit without blocking the loop."""
         wrote: set[tuple[str, str]] = set()
+        events = 0
+        commit: Commit | None = None
 
         def noted(attempt: Attempt) -> Answer:
+            nonlocal events, commit
+            commit = attempt.commit
+            before = commit.events
             answer = work(attempt)
-            wrote.update(attempt.commit.sessions)
+            events = commit.events - before
+            wrote.update(commit.sessions)
             return answer
 
         answer = await asyncio.wrap_future(self.runner.submit(noted))
         self.arrivals.announce(wrote)
+        self.written.note(commit, events)
         return answer
 
     def stop(self) -> None:

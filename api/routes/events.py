@@ -113,7 +113,7 @@ async def page_events(
     ] = None,
 ) -> Response:
     """Page through a session's events, each exactly as it was recorded."""
-    wanted = _types(types)
+    wanted = wanted_types(types)
     parameters: Shape = {
         "route": "events",
         "target": [target.project_id, target.session_id],
@@ -296,7 +296,12 @@ def _gate_id(fact: StoredFact) -> Shape:
     return _minted(recorded_of(fact).event)
 
 
-def _types(types: str | None) -> Sequence[str]:
+def wanted_types(types: str | None) -> Sequence[str]:
+    """Return the event types of a query.
+
+    Raises:
+        ProblemError: one cannot be the name of a type.
+    """
     wanted = tuple(sorted({name.strip() for name in (types or "").split(",") if name.strip()}))
     if any(name not in KINDS and not is_id(name) for name in wanted):
         detail = "types are names of event types, separated by commas"

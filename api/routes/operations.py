@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 
+from api.async_views import through
 from api.batches import EVENT_LIMIT, EVENTS_LIMIT
 from api.body import REQUEST_LIMIT
 from api.dependencies import Log, the_log
@@ -30,14 +31,21 @@ async def health() -> Response:
 
 @router.get("/readyz", responses={503: {"description": "It cannot serve; `status` says why."}})
 async def process_readiness(request: Request) -> Response:
-    """Tell whether the process can serve: the database answers, and nobody asked it to stop."""
+    """Tell whether the process can serve: the database answers, and nobody asked it to stop.
+
+    A view that is behind the log is told, and is no reason not to serve.
+    """
     try:
-        await the_log(request).read(lambda db: db.execute(select(t.store.c.one)).first())
+        log = the_log(request)
+        views = await log.read(
+            lambda db: {name: through(log, db, name) for name in log.following.names}
+        )
     except ProblemError:
         return Response(b'{"status":"stopping"}', status_code=503, media_type=MEDIA)
     except UNREACHABLE:
         return Response(b'{"status":"no-database"}', status_code=503, media_type=MEDIA)
-    return Response(b'{"status":"ok"}', media_type=MEDIA)
+    details = {name: lag | {"failing": log.following.failing(name)} for name, lag in views.items()}
+    return Response(dumped({"status": "ok", "views": details}), media_type=MEDIA)
 
 
 @router.get("/v1/info")

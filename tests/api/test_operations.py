@@ -10,7 +10,10 @@ from tests.api.serving import Served
 
 def test_a_running_process_is_healthy_and_ready(browser: httpx.Client) -> None:
     assert browser.get("/healthz").json() == {"status": "ok"}
-    assert browser.get("/readyz").json() == {"status": "ok"}
+    ready = browser.get("/readyz").json()
+    assert ready["status"] == "ok"
+    assert ready["views"].keys() == {"usage", "search"}
+    assert ready["views"]["usage"].keys() == {"through_position", "lag", "failing"}
 
 
 def test_information_names_the_database_the_event_types_and_the_limits(

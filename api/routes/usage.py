@@ -1,0 +1,137 @@
+"""Usage: tokens and cost, by session, model or day."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Query, Response
+from sqlalchemy import Connection, select
+
+from api.async_views import through
+from api.dependencies import Log, ProjectId, Session
+from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
+from api.shapes import Shape
+from api.views import MEDIA, invalid
+from domain.raw_json import dumped
+from infrastructure import tables as t
+from infrastructure.reading.sessions import session_head
+from infrastructure.reading.usage import VIEW, By, Key, UsageItem, UsageQuery, total, usage_by
+
+router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Grouping = Annotated[Literal["session", "model", "day"], Query(description="What to sum up by.")]
+
+
+@router.get("/usage")
+async def project_usage(
+    project_id: ProjectId,
+    log: Log,
+    by: Grouping = "day",
+    first: Annotated[
+        str | None,
+        Query(alias="from", max_length=10, description="The first day, in UTC: `2026-01-31`."),
+    ] = None,
+    last: Annotated[
+        str | None, Query(alias="to", max_length=10, description="The last day, in UTC.")
+    ] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    page: Annotated[Cursor, Query(alias="cursor")] = None,
+) -> Response:
+    """Sum up what the models used. The view follows the log: `lag` says how far behind it is."""
+    parameters: Shape = {"route": "usage", "project": project_id, "by": by, "days": [first, last]}
+    query = UsageQuery(
+        project_id=project_id,
+        by=by,
+        first_day=_day(first, "from"),
+        last_day=_day(last, "to"),
+        after=_after(page, by, parameters),
+        limit=limit + 1,
+    )
+
+    def look(connection: Connection) -> Shape:
+        found = usage_by(connection, query)
+        shown = found[:limit]
+        following = cursor([shown[-1].key], parameters) if len(found) > limit else None
+        return {
+            "items": [{by: _name(item, by)} | usage_shape(item) for item in shown],
+            "next_cursor": following,
+            "total": usage_shape(total(connection, replace(query, after=None))),
+            **through(log, connection, VIEW),
+        }
+
+    return Response(dumped(await log.read(look)), media_type=MEDIA)
+
+
+@router.get("/sessions/{session_id}/usage")
+async def session_usage(target: Session, log: Log) -> Response:
+    """Sum up what the models used in a session, by model. `lag` says how far behind it is."""
+
+    def look(connection: Connection) -> Shape:
+        key, _, __ = session_head(connection, target)
+        query = UsageQuery(project_id=target.project_id, by="model", session_key=key, limit=200)
+        reached = through(log, connection, VIEW)
+        return {
+            "items": [
+                {"model": item.name} | usage_shape(item) for item in usage_by(connection, query)
+            ],
+            "total": usage_shape(total(connection, query)),
+            "through_version": _version(connection, key, int(str(reached["through_position"]))),
+            **reached,
+        }
+
+    return Response(dumped(await log.read(look)), media_type=MEDIA)
+
+
+def usage_shape(item: UsageItem) -> Shape:
+    """Return sums; amounts are exact decimals, each currency by itself."""
+    usage = item.usage
+    return {
+        "records": usage.records,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "costs": _costs(item),
+    }
+
+
+def _costs(item: UsageItem) -> list[Mapping[str, object]]:
+    return [
+        {"amount": usage.cost, "currency": currency or None}
+        for currency, usage in item.costs.items()
+    ]
+
+
+def _name(item: UsageItem, by: By) -> str:
+    if by != "day":
+        return item.name
+    return (EPOCH + timedelta(days=int(item.key))).date().isoformat()
+
+
+def _day(text: str | None, name: str) -> int | None:
+    if text is None:
+        return None
+    try:
+        return (datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) - EPOCH).days
+    except ValueError:
+        raise invalid("a day is written as 2026-01-31", name) from None
+
+
+def _after(page: str | None, by: By, parameters: Shape) -> Key | None:
+    if page is None:
+        return None
+    [key] = place_of(page, parameters, 1)
+    return str(key) if by == "model" else whole(key)
+
+
+def _version(connection: Connection, session_key: int, position: int) -> int:
+    """Return the newest version of a session that a view has seen."""
+    statement = (
+        select(t.events.c.version)
+        .where(t.events.c.session_key == session_key, t.events.c.position <= position)
+        .order_by(t.events.c.version.desc())
+        .limit(1)
+    )
+    return connection.execute(statement).scalar_one_or_none() or 0

@@ -1,0 +1,112 @@
+"""Search over HTTP: what is found, and what it says when its index is not there."""
+
+import httpx
+import pytest
+
+from tests.api.serving import Served
+from tests.api.waiting import caught_up
+
+
+def say(client: httpx.Client, session_id: str, text: str) -> None:
+    event = {
+        "type": "turn-started",
+        "data": {"turn_id": "t1", "messages": [{"role": "user", "content": text}]},
+    }
+    body = {"producer": {"id": "p1", "epoch": 1, "sequence": 1}, "open": {}, "events": [event]}
+    answer = client.post(f"/sessions/{session_id}/events", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+def sessions(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [item["session_id"] for item in answer.json()["items"]]
+
+
+def search(client: httpx.Client, query: str, **more: str | int) -> list[str]:
+    return sessions(client.get("/search", params={"q": query, **more}))
+
+
+def test_texts_are_found_with_marks_and_where_they_stand(
+    client: httpx.Client, server: Served
+) -> None:
+    say(client, "s1", "fix <b>read_config</b> & 配置文件")
+    caught_up(server)
+
+    answer = client.get("/search", params={"q": "readConfig 配置"}).json()
+
+    [item] = answer["items"]
+    assert (item["session_id"], item["version"], item["turn_id"]) == ("s1", 2, "t1")
+    assert (item["message_id"], item["role"]) == ("t1:1", "user")
+    snippet = item["snippet"]
+    assert snippet["text"] == "fix <b>read_config</b> & 配置文件"
+    assert [snippet["text"][low:high] for low, high in snippet["marks"]] == ["read_config", "配置"]
+    assert answer["lag"] == {"events": 0, "seconds": 0.0}
+
+
+def test_filters_and_pages_hold(client: httpx.Client, server: Served) -> None:
+    for number in range(3):
+        say(client, f"s{number}", f"common {number}")
+    caught_up(server)
+
+    first = client.get("/search", params={"q": "common", "limit": 2})
+    page = first.json()["next_cursor"]
+    say(client, "s3", "common 3")
+    caught_up(server)
+
+    assert sessions(first) == ["s2", "s1"]
+    assert search(client, "common", limit=2, cursor=page) == ["s0"]
+    assert search(client, "common", session="s1") == ["s1"]
+    assert search(client, "common", role="assistant") == []
+    assert search(client, "common", to="2001-01-01T00:00:00Z") == []
+    assert len(search(client, "common", **{"from": "2001-01-01T00:00:00Z"})) == 4
+
+
+def test_deleted_sessions_and_other_projects_are_not_searched(
+    client: httpx.Client, server: Served
+) -> None:
+    say(client, "s1", "secretive")
+    caught_up(server)
+    assert search(client, "secretive") == ["s1"]
+    with server.client("elsewhere") as other:
+        assert search(other, "secretive") == []
+    assert client.delete("/sessions/s1").status_code < 300
+    assert search(client, "secretive") == []
+    assert client.post("/sessions/s1/restore").status_code < 300
+    assert search(client, "secretive") == ["s1"]
+
+
+@pytest.mark.parametrize("query", ['"', "a-b*", "(", "NOT", "x:y", "'", "\\", "%", "<->", "^"])
+def test_ordinary_text_is_never_an_error(client: httpx.Client, query: str) -> None:
+    assert search(client, query) == []
+
+
+def test_values_that_mean_nothing_are_refused(client: httpx.Client) -> None:
+    wanted: tuple[dict[str, str], ...] = (
+        {},
+        {"q": ""},
+        {"q": "x", "from": "soon"},
+        {"q": "x", "session": "a b"},
+        {"q": "x", "role": "king"},
+    )
+    for params in wanted:
+        answer = client.get("/search", params=params)
+        assert answer.status_code == 422, params
+    assert client.get("/search", params={"q": "x", "session": "none"}).status_code == 404
+    answer = client.get("/search", params={"q": "x", "cursor": "AAAA"})
+    assert answer.json()["code"] == "invalid-cursor"
+
+
+def test_a_missing_index_is_told_and_stops_no_writer(own_server: Served) -> None:
+    with own_server.client("default") as client:
+        say(client, "s1", "before")
+        caught_up(own_server)
+        with own_server.log.database.write() as connection:
+            connection.exec_driver_sql("DROP TABLE search_index_1")
+        answer = client.get("/search", params={"q": "before"})
+        assert answer.status_code == 503
+        assert answer.json()["code"] == "index-unavailable"
+        assert "turnlog rebuild --view search" in answer.json()["detail"]
+        say(client, "s2", "before and after")
+        own_server.log.following.rebuild("search")
+        caught_up(own_server)
+        assert search(client, "before") == ["s2", "s1"]

@@ -1,0 +1,83 @@
+"""Usage over HTTP: sums by session, model and day, exact, and how far they go."""
+
+import httpx
+
+from tests.api.batches import Json, started
+from tests.api.serving import Served
+from tests.api.waiting import caught_up
+
+
+def record(client: httpx.Client, session_id: str, *used: Json) -> None:
+    events: list[Json] = [
+        started("t1"),
+        *({"type": "usage-recorded", "data": {"turn_id": "t1"} | each} for each in used),
+    ]
+    body = {"producer": {"id": "p1", "epoch": 1, "sequence": 1}, "open": {}, "events": events}
+    answer = client.post(f"/sessions/{session_id}/events", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+def tokens(model: str, count: int, cost: object = None) -> Json:
+    return {"model": model, "input_tokens": count, "output_tokens": 1, "cost": cost}
+
+
+def test_usage_is_summed_and_says_how_far_it_goes(client: httpx.Client, server: Served) -> None:
+    record(client, "s1", tokens("m1", 10, 0.1), tokens("m2", 5, {"amount": "2", "currency": "EUR"}))
+    record(client, "s2", tokens("m1", 7, 0.2))
+    caught_up(server)
+
+    by_model = client.get("/usage", params={"by": "model"}).json()
+    by_session = client.get("/usage", params={"by": "session"}).json()
+    by_day = client.get("/usage").json()
+
+    assert [(item["model"], item["input_tokens"]) for item in by_model["items"]] == [
+        ("m1", 17),
+        ("m2", 5),
+    ]
+    assert [(item["session"], item["input_tokens"]) for item in by_session["items"]] == [
+        ("s1", 15),
+        ("s2", 7),
+    ]
+    assert by_day["total"]["costs"] == [
+        {"amount": "0.3", "currency": None},
+        {"amount": "2", "currency": "EUR"},
+    ]
+    assert [item["input_tokens"] for item in by_day["items"]] == [22]
+    assert by_day["lag"] == {"events": 0, "seconds": 0.0}
+    assert int(by_day["through_position"]) > 0
+    day = by_day["items"][0]["day"]
+    assert client.get("/usage", params={"from": day, "to": day}).json()["total"]["records"] == 3
+    assert client.get("/usage", params={"to": "1999-12-31"}).json()["items"] == []
+
+
+def test_usage_of_a_session_names_its_version(client: httpx.Client, server: Served) -> None:
+    record(client, "s1", tokens("m1", 10), tokens("m1", 5))
+    caught_up(server)
+    answer = client.get("/sessions/s1/usage").json()
+    assert [(item["model"], item["records"]) for item in answer["items"]] == [("m1", 2)]
+    assert answer["through_version"] == 4
+    assert client.get("/sessions/none/usage").json()["code"] == "no-such-session"
+
+
+def test_usage_is_paged_by_any_key(client: httpx.Client, server: Served) -> None:
+    for number in range(3):
+        record(client, f"s{number}", tokens(f"m{number}", 1))
+    caught_up(server)
+    for by in ("session", "model"):
+        seen: list[str] = []
+        page: str | None = None
+        while True:
+            params: dict[str, str | int] = {"by": by, "limit": 2} | (
+                {} if page is None else {"cursor": page}
+            )
+            answer = client.get("/usage", params=params).json()
+            seen += [item[by] for item in answer["items"]]
+            page = answer["next_cursor"]
+            if page is None:
+                break
+        assert [name[1:] for name in seen] == ["0", "1", "2"]
+
+
+def test_a_day_that_is_none_is_refused(client: httpx.Client) -> None:
+    answer = client.get("/usage", params={"from": "2026-02-30"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-value")
