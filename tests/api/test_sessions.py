@@ -184,6 +184,17 @@ def test_a_deleted_session_is_not_there_until_it_is_restored(client: httpx.Clien
     assert append(client, "s", batch(2, *turn("t2"))).status_code == 201
 
 
+def test_a_session_that_was_archived_is_archived_again_once_restored(
+    client: httpx.Client,
+) -> None:
+    open_session(client, session_id="s")
+    client.patch("/sessions/s", json={"archived": True})
+    client.delete("/sessions/s")
+    client.post("/sessions/s/restore")
+
+    assert client.get("/sessions/s").json()["status"] == "archived"
+
+
 def test_a_deleted_session_keeps_its_id(client: httpx.Client) -> None:
     open_session(client, session_id="s")
     client.delete("/sessions/s")

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,6 +20,7 @@ from infrastructure.database import UnfitDatabase, create_schema, open_database
 from infrastructure.rebuilding import rebuild
 from infrastructure.recorder import LogRecorder
 from infrastructure.restoring import MARGIN, NotEmpty, Restored, restore
+from infrastructure.row_importing import RowImport
 from infrastructure.verification import verify_all
 from infrastructure.view_rows import head_of
 from tests.conftest import NewDatabase
@@ -29,6 +31,7 @@ from tests.databases import (
     PostgresqlDatabases,
     postgresql_databases,
 )
+from tests.infrastructure.followers.watching import begun, following, found, rows, said, spent
 from tests.infrastructure.journeys import by_hand, eventful
 from tests.infrastructure.writing import NEW_YEAR, Store, note, opened, turn
 
@@ -150,14 +153,14 @@ def test_a_follower_goes_on_from_its_old_position_and_sees_exactly_what_is_new(
         again.sequences["s1", "p1"] -= 1
         appended = again.append([note(b"1"), note(b"2")])
         opened_ = again.append([note(b"3")], "s9", "p9")
-        found = recorder.select_notifications(seen, 10, inclusive_of_start=False)
+        new = recorder.select_notifications(seen, 10, inclusive_of_start=False)
     assert [fact.version for fact in appended.facts] == [
         later.facts[0].envelope.version,
         later.facts[0].envelope.version + 1,
     ]
     expected = [("default/s1", f.version) for f in appended.facts]
     expected += [("default/s9", f.version) for f in opened_.facts]
-    assert [(f.originator_id, f.originator_version) for f in found] == expected
+    assert [(f.originator_id, f.originator_version) for f in new] == expected
 
 
 def test_another_cluster_goes_on_above_the_old_positions(
@@ -176,12 +179,13 @@ def test_another_cluster_goes_on_above_the_old_positions(
         there = cluster.empty()
         restored(path, there)
         with opened(there) as again:
+            recorder = LogRecorder(again.database)
+            events = recorder.select_notifications(None, 1000)
+            assert [each.id for each in events][-1] == seen
             again.sequences = sequences
             version = again.append([note(b"1")]).facts[0].version
-            found = LogRecorder(again.database).select_notifications(
-                seen, 10, inclusive_of_start=False
-            )
-            assert [each.originator_version for each in found] == [version]
+            new = recorder.select_notifications(seen, 10, inclusive_of_start=False)
+            assert [each.originator_version for each in new] == [version]
 
 
 def test_history_is_not_known_until_it_is_made_known_again(
@@ -194,6 +198,51 @@ def test_history_is_not_known_until_it_is_made_known_again(
         again.append(turn("t1"), "s3")
         assert head_reasons(again, "s2") == ["restored"]
         assert head_reasons(again, "s3") == []
+
+
+def test_a_history_that_is_imported_after_a_restore_is_known(
+    store: Store, tmp_path: Path, elsewhere: str
+) -> None:
+    rows = [
+        b'{"session_id":"a","external_id":"1","role":"user","content":"hi"}\n',
+        b'{"session_id":"a","external_id":"2","role":"assistant","content":"hello"}\n',
+        b'{"session_id":"a","external_id":"3","role":"user","content":"and?"}\n',
+        b'{"session_id":"a","external_id":"4","role":"assistant","content":"so"}\n',
+    ]
+    _import_rows(store, rows[:2])
+    back_up(store.database, tmp_path / "b", NEW_YEAR)
+    restored(tmp_path / "b", elsewhere)
+    with opened(elsewhere) as again:
+        assert head_reasons(again, "a") == ["restored"]
+        _import_rows(again, rows)
+        assert head_reasons(again, "a") == []
+        assert rebuild(again.database, again.runner, check_only=True).equal == 1
+
+
+def _import_rows(store: Store, rows: list[bytes]) -> None:
+    importing = RowImport(store.database, store.runner, store.handler, "default")
+    importing.take("rows.jsonl", BytesIO(b"".join(rows)), "refuse")
+
+
+def test_async_views_of_a_restored_store_are_those_of_the_old_one(
+    store: Store, tmp_path: Path, elsewhere: str
+) -> None:
+    proposals = [begun("t1", "find me"), spent("t1", 3), said("t1", "found", role="assistant")]
+    store.append(proposals)
+    back_up(store.database, tmp_path / "b", NEW_YEAR)
+    restored(tmp_path / "b", elsewhere)
+    with following(store) as old:
+        old.catch_up("usage")
+        old.catch_up("search")
+    with opened(elsewhere) as again, following(again) as new:
+        new.catch_up("usage")
+        new.catch_up("search")
+        assert rows(again, t.usage) == rows(store, t.usage) != []
+        assert rows(again, t.search_documents) == rows(store, t.search_documents) != []
+        again.sequences = store.sequences
+        again.append([said("t1", "me again", role="assistant")])
+        new.catch_up("search")
+        assert found(again, "me") == [("s1", 5), ("s1", 2)]
 
 
 def test_a_restored_store_is_backed_up_and_restored_again(
