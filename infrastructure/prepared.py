@@ -11,7 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from sqlalchemy import ClauseElement, Connection
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ClauseElement,
+    Connection,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Table,
+)
 from sqlalchemy.exc import DBAPIError
 
 Params: TypeAlias = Mapping[str, object]
@@ -113,6 +123,36 @@ def pipelined(connection: Connection) -> Generator[None]:
             yield
     except connection.dialect.loaded_dbapi.Error as error:
         raise _named(error, "a pipeline", connection) from error
+
+
+def copy_rows(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
+    """Insert many rows into a table of PostgreSQL by COPY, outside of any pipeline.
+
+    Raises:
+        DBAPIError: as `Prepared.run`.
+    """
+    names = [column.name for column in table.columns]
+    statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+    cursor = _cursor(connection)
+    try:
+        with cursor.copy(statement) as copy:
+            copy.set_types([_COPIED_AS[type(column.type)] for column in table.columns])
+            for row in rows:
+                copy.write_row([row.get(name) for name in names])
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise _named(error, statement, connection) from error
+    finally:
+        cursor.close()
+
+
+_COPIED_AS: Final[Mapping[type[Any], str]] = {
+    BigInteger: "int8",
+    Integer: "int4",
+    SmallInteger: "int2",
+    String: "varchar",
+    LargeBinary: "bytea",
+    Boolean: "bool",
+}
 
 
 def _cursor(connection: Connection) -> Any:  # noqa: ANN401 - the driver's own

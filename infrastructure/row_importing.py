@@ -16,6 +16,7 @@ from domain.commands import OpenSession
 from domain.refusals import ImportConflict, Refusal
 from infrastructure import tables as t
 from infrastructure.command_handler import CommandHandler
+from infrastructure.commit import COPIED_FROM
 from infrastructure.database import Database
 from infrastructure.import_planning import Known, find_known
 from infrastructure.import_writing import PIECE, PIECE_BYTES, Addition, Piece, write_piece
@@ -24,7 +25,7 @@ from infrastructure.imports.rows import SOURCE, Row, RowsOfSession
 from infrastructure.imports.summing import not_carried
 from infrastructure.imports.translation import Loss, Report
 from infrastructure.lookup import find_head
-from infrastructure.prepared import Prepared
+from infrastructure.prepared import Params, Prepared, copy_rows
 from infrastructure.recorder import find_key
 from infrastructure.row_spool import RowSpool, Spooled
 from infrastructure.runner import Attempt, Runner
@@ -280,13 +281,14 @@ class RowImport:
     def _write(self, attempt: Attempt, part: _Part) -> tuple[Addition, int, Sequence[Loss]]:
         written = write_piece(self._handler, attempt, self._project_id, part.adding, part.piece)
         key = find_key(attempt.connection, self._project_id, part.adding.session_id)
-        _NEW_ROW.many(
-            attempt.connection,
-            [
-                {"session_key": key, "external_id": name, "digest": digest}
-                for name, digest in part.rows
-            ],
-        )
+        rows: list[Params] = [
+            {"session_key": key, "external_id": name, "digest": digest}
+            for name, digest in part.rows
+        ]
+        if len(rows) >= COPIED_FROM and attempt.connection.dialect.name == "postgresql":
+            copy_rows(attempt.connection, t.imported_rows, rows)
+        else:
+            _NEW_ROW.many(attempt.connection, rows)
         adding = replace(
             part.adding, seen=written.version, loss_version=written.loss_version, open=None
         )
