@@ -19,7 +19,7 @@ from infrastructure.export import export_session
 from infrastructure.import_planning import Transcript, plan
 from infrastructure.import_sources import Lines, Source, files, given, split
 from infrastructure.import_writing import addition, write_session
-from infrastructure.importing import TranscriptImport, FileImport, OnConflict
+from infrastructure.importing import FileImport, OnConflict, TranscriptImport
 from infrastructure.imports.formats import FORMATS
 from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify
