@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -54,7 +54,7 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
 
 
 @contextmanager
-def server(delay_ms: float) -> Iterator[None]:
+def server(delay_ms: float) -> Generator[None]:
     """Run a server on a new database."""
     with tempfile.TemporaryDirectory() as directory:
         url = f"sqlite:///{directory}/http.db"
