@@ -7,6 +7,7 @@ verified on the way, so that nobody learns of damage when the backup is all that
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,9 +94,9 @@ def _count(connection: Connection, table: Table) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _rows(connection: Connection, table: Table) -> Iterable[Sequence[Any]]:
+def _rows(connection: Connection, table: Table) -> AbstractContextManager[Iterable[Sequence[Any]]]:
     statement = select(table).order_by(*table.primary_key.columns)
-    return connection.execution_options(yield_per=_PAGE).execute(statement)
+    return connection.execute(statement.execution_options(yield_per=_PAGE))
 
 
 def _private(path: Path) -> Any:  # noqa: ANN401 - a binary file

@@ -11,6 +11,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -82,7 +83,7 @@ def backed_up_tables() -> Sequence[Table]:
 def write_backup(
     out: BinaryIO,
     manifest: Manifest,
-    rows_of: Callable[[Table], Iterable[Sequence[Any]]],
+    rows_of: Callable[[Table], AbstractContextManager[Iterable[Sequence[Any]]]],
     progress: Callable[[int], None],
 ) -> None:
     """Write a whole backup; `progress` hears how many rows are written."""
@@ -94,15 +95,18 @@ def write_backup(
             binary = _binary(table)
             lines.write({"table": table.name, "columns": [c.name for c in table.columns]})
             section, count = sha256(), 0
-            for row in rows_of(table):
-                values = [
-                    b64encode(value).decode() if place in binary and value is not None else value
-                    for place, value in enumerate(row)
-                ]
-                section.update(lines.write(values))
-                count += 1
-                done += 1
-                progress(done)
+            with rows_of(table) as rows:
+                for row in rows:
+                    values = [
+                        b64encode(value).decode()
+                        if place in binary and value is not None
+                        else value
+                        for place, value in enumerate(row)
+                    ]
+                    section.update(lines.write(values))
+                    count += 1
+                    done += 1
+                    progress(done)
             lines.write({"rows": count, "sha256": section.hexdigest()})
         lines.write({"end": True, "sha256": lines.digest.hexdigest()})
 

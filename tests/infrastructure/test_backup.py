@@ -305,6 +305,28 @@ def test_writers_go_on_while_a_backup_is_taken_and_are_not_in_it(
     assert (manifest.counts["streams"], len(store.sessions())) == (1, 2)
 
 
+class Interrupted(Exception):
+    """Somebody ends it in its middle."""
+
+
+def interrupt(_: int) -> None:
+    raise Interrupted
+
+
+def test_what_is_interrupted_leaves_nothing_and_can_be_done_again(
+    store: Store, taken: Path, elsewhere: str
+) -> None:
+    with pytest.raises(Interrupted):
+        back_up(store.database, taken.with_name("second"), NEW_YEAR, interrupt)
+    assert [path.name for path in taken.parent.glob("s*")] == [taken.name]
+    for again in ({"loaded": interrupt}, {"folded": interrupt}):
+        with Backup(taken) as backup, pytest.raises(Interrupted):
+            restore(backup, make_url(elsewhere), **again)
+        with pytest.raises(UnfitDatabase, match="no turnlog schema"):
+            open_database(make_url(elsewhere), allow_unsafe=True)
+    assert restored(taken, elsewhere).incarnation == 2
+
+
 def _swap_bytes(lines: list[bytes]) -> list[bytes]:
     at = next(n for n, line in enumerate(lines) if line.startswith(b'{"table":"bodies"')) + 2
     row = json.loads(lines[at])
