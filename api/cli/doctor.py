@@ -15,12 +15,14 @@ from typing import Final
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.async_views import lag_shape
 from api.cli.failures import DONE, NOT_SO
 from api.cli.output import say, write
 from api.cli.saying import said_by_database
 from api.cli.terminal_text import one_line
 from domain.raw_json import dumped
 from domain.times import rfc3339
+from infrastructure import clock
 from infrastructure import tables as t
 from infrastructure.database import (
     Database,
@@ -29,6 +31,7 @@ from infrastructure.database import (
     schema_versions,
     shown,
 )
+from infrastructure.followers import tracking
 from infrastructure.settings import MEANINGS, BadSetting, Settings, load, unknown_variables
 
 LIBRARIES: Final = (
@@ -39,6 +42,7 @@ LIBRARIES: Final = (
     "pydantic",
     "fastapi",
     "uvicorn",
+    "prometheus-client",
     "typer",
     "rich",
 )
@@ -134,6 +138,10 @@ def _facts(database: Database, connection: Connection) -> Facts:
         "incarnation": store.incarnation,
         "created_at": rfc3339(store.created_at),
         **counts,
+        "views": {
+            name: lag_shape(tracking.lag(connection, name, clock.now()))
+            for name in ("usage", "search")
+        },
         **(_of_sqlite if database.kind == "sqlite" else _of_postgresql)(connection),
     }
 

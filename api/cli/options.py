@@ -31,6 +31,22 @@ def _moment(value: str | None) -> str | None:
     return value
 
 
+def _time(value: str | None) -> str | None:
+    if value is not None and microseconds(value) is None:
+        raise typer.BadParameter("an RFC 3339 time with an offset")
+    return value
+
+
+def _day(value: str | None) -> str | None:
+    if value is not None and (len(value) != len("2026-01-31") or _time_of(value) is None):
+        raise typer.BadParameter("a day, as 2026-01-31")
+    return value
+
+
+def _time_of(day: str) -> int | None:
+    return microseconds(f"{day}T00:00:00Z")
+
+
 Session: TypeAlias = Annotated[
     str, typer.Argument(metavar="SESSION", help="A session's id.", callback=_id)
 ]
@@ -62,4 +78,24 @@ At: TypeAlias = Annotated[
     typer.Option(
         "--at", metavar="VERSION|TIME", help="As it stood then (RFC 3339).", callback=_moment
     ),
+]
+WithSession: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Only in this session.", callback=_maybe_id),
+]
+Since: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="Only since then (RFC 3339).", callback=_time),
+]
+Until: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--to", metavar="TIME", help="Only before (RFC 3339).", callback=_time),
+]
+FirstDay: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--from", metavar="DAY", help="The first day, in UTC.", callback=_day),
+]
+LastDay: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--to", metavar="DAY", help="The last day, in UTC.", callback=_day),
 ]

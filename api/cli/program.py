@@ -14,7 +14,21 @@ import typer
 
 from api.cli import failures
 from api.cli.failures import Failure, ReaderGone
-from api.cli.options import All, At, Json, MaybeSession, Parent, Project, Session, Url
+from api.cli.options import (
+    All,
+    At,
+    FirstDay,
+    Json,
+    LastDay,
+    MaybeSession,
+    Parent,
+    Project,
+    Session,
+    Since,
+    Until,
+    Url,
+    WithSession,
+)
 from api.cli.output import abandon, complain
 
 app = typer.Typer(
@@ -189,6 +203,53 @@ def tail_command(
         _end(failures.DONE if follow else failures.INTERRUPTED)
 
 
+@app.command("usage")
+def usage_command(
+    session: MaybeSession = None,
+    by: Annotated[
+        Literal["session", "model", "day"],
+        typer.Option("--by", help="What to sum up by; a session's is by model."),
+    ] = "day",
+    first: FirstDay = None,
+    last: LastDay = None,
+    limit: Limit = 200,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Sum up the tokens that models used, and what they cost."""
+    from api.cli.using import show_usage
+    from api.cli.wanted import UsageFilter
+
+    wanted = UsageFilter(by=by, session_id=session, first=first, last=last)
+    show_usage(project, url, wanted, limit, as_json=as_json)
+
+
+@app.command("search")
+def search_command(
+    query: Annotated[
+        str, typer.Argument(metavar="WORDS", help="In double quotes: one after the other.")
+    ],
+    session: WithSession = None,
+    role: Annotated[
+        Literal["user", "assistant", "system", "developer", "tool"] | None,
+        typer.Option("--role", help="Only what was said in this role."),
+    ] = None,
+    first: Since = None,
+    last: Until = None,
+    limit: Limit = 20,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Find where something was said, newest first; code and every script too."""
+    from api.cli.searching import search_texts
+    from api.cli.wanted import TextFilter
+
+    wanted = TextFilter(query=query, session_id=session, role=role, first=first, last=last)
+    search_texts(project, url, wanted, limit, as_json=as_json)
+
+
 @app.command("verify")
 def verify_command(
     session: MaybeSession = None,
@@ -214,12 +275,23 @@ def rebuild_command(
     session: MaybeSession = None,
     every: All = False,
     check: Annotated[bool, typer.Option("--check", help="Compare, and write nothing.")] = False,
+    view: Annotated[
+        Literal["usage", "search"] | None,
+        typer.Option("--view", help="Of every project, beside the one that is read, and swap."),
+    ] = None,
     project: Project = "default",
     as_json: Json = False,
 ) -> None:
     """Fold the views from the log again, and say whether they were equal."""
     from api.cli.rebuilding import rebuild_views
 
+    if view is not None:
+        from api.cli.rebuilding import rebuild_follower
+
+        if check or every or session is not None:
+            raise Failure("usage", "--view goes alone: it is folded anew, whole", failures.UNFIT)
+        rebuild_follower(view, as_json=as_json)
+        return
     _one_or_all(session, every=every)
     _end(rebuild_views(project, session, check=check, as_json=as_json))
 

@@ -1,6 +1,6 @@
 """`turnlog rebuild`: are the views what the log makes of them?"""
 
-from api.cli.failures import DONE, NOT_SO
+from api.cli.failures import DONE, NOT_SO, Failure
 from api.cli.opening import the_log
 from api.cli.output import say, write
 from api.cli.progress import bar
@@ -27,6 +27,19 @@ def rebuild_views(project: str, session_id: str | None, *, check: bool, as_json:
     else:
         _tell(found, check=check)
     return NOT_SO if found.differences else DONE
+
+
+def rebuild_follower(view: str, *, as_json: bool) -> None:
+    """Fold a view that follows the log anew, and have readers read that one."""
+    with the_log() as log, bar(f"rebuilding {view}") as shown:
+        if view not in log.following.names:
+            raise Failure("search-off", "TURNLOG_SEARCH is off", NOT_SO)
+        log.following.rebuild(view, shown.done)
+        position = log.following.lags()[view].position
+    if as_json:
+        write(dumped({"ok": True, "view": view, "through_position": str(position)}) + b"\n")
+    else:
+        say(f"{view} was folded anew from the whole log, and is read from now on")
 
 
 def _tell(found: Rebuilt, *, check: bool) -> None:

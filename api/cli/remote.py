@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
-from api.cli.wanted import SessionFilter, Status
+from api.cli.wanted import SessionFilter, Status, TextFilter, UsageFilter
 from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
 from domain.raw_json import dumped
 
@@ -97,6 +97,26 @@ class Remote:
         for status in _SEEN:
             for session in self.sessions(SessionFilter(status=status)):
                 yield self.verify(str(parse(raw_members(session)["session_id"])), None)
+
+    def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
+        """Yield what was used, in the order of its keys."""
+        if wanted.session_id is not None:
+            members = raw_members(self._document(_path(wanted.session_id, "usage")))
+            yield from raw_items(members["items"])
+            return
+        query = {"by": wanted.by, "from": wanted.first, "to": wanted.last}
+        yield from self._pages("/usage", query)
+
+    def search(self, wanted: TextFilter) -> Iterator[bytes]:
+        """Yield the texts that have the words, newest first."""
+        query = {
+            "q": wanted.query,
+            "session": wanted.session_id,
+            "role": wanted.role,
+            "from": wanted.first,
+            "to": wanted.last,
+        }
+        return self._pages("/search", query)
 
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""

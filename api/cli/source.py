@@ -10,7 +10,7 @@ from typing import Protocol
 from api.cli.opening import the_log
 from api.cli.remote import Remote
 from api.cli.stored import Stored
-from api.cli.wanted import SessionFilter
+from api.cli.wanted import SessionFilter, TextFilter, UsageFilter
 
 
 class Source(Protocol):
@@ -44,6 +44,14 @@ class Source(Protocol):
 
     def verify_all(self) -> Iterator[bytes]:
         """Verify each session."""
+        ...
+
+    def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
+        """Yield what was used, in the order of its keys."""
+        ...
+
+    def search(self, wanted: TextFilter) -> Iterator[bytes]:
+        """Yield the texts that have the words, newest first."""
         ...
 
     def export(self, session_id: str) -> Iterator[bytes]:

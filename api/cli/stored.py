@@ -7,7 +7,8 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from api.cli.wanted import NO_PARENT, SessionFilter
+from api.cli.stored_views import stored_texts, stored_usage
+from api.cli.wanted import NO_PARENT, SessionFilter, TextFilter, UsageFilter
 from api.session_shapes import event_json, session_shape
 from api.verification_shapes import verification_shape
 from domain.raw_json import dumped
@@ -117,6 +118,14 @@ class Stored:
         """Verify each session, also one that has lost its place in the views."""
         found = verify_all(self._log.database, self._project_id)
         return (dumped(verification_shape(each)) for each in found)
+
+    def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
+        """Yield what was used, in the order of its keys."""
+        return stored_usage(self._log, self._project_id, wanted)
+
+    def search(self, wanted: TextFilter) -> Iterator[bytes]:
+        """Yield the texts that have the words, newest first."""
+        return stored_texts(self._log, self._project_id, wanted)
 
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""

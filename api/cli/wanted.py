@@ -14,3 +14,24 @@ class SessionFilter:
     status: Status = "open"
     title: str | None = None
     parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageFilter:
+    """Which usage: of a session, by model; else by `by`. Days are `2026-01-31`, inclusive."""
+
+    by: Literal["session", "model", "day"] = "day"
+    session_id: str | None = None
+    first: str | None = None
+    last: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFilter:
+    """Which texts; moments are RFC 3339."""
+
+    query: str
+    session_id: str | None = None
+    role: Literal["user", "assistant", "system", "developer", "tool"] | None = None
+    first: str | None = None
+    last: str | None = None

@@ -10,15 +10,15 @@ from api.dependencies import Log, ProjectId
 from api.errors import retry
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Place, cursor, place_of
 from api.problems import ProblemError
+from api.search_shapes import hit_shape
 from api.shapes import Shape
 from api.views import MEDIA, invalid, whole_numbers
 from domain.identifiers import ID_RULE, is_id
 from domain.raw_json import dumped
-from domain.times import microseconds, rfc3339
+from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.reading.search import (
     VIEW,
-    Hit,
     Hits,
     IndexBrokenError,
     SearchQuery,
@@ -105,19 +105,6 @@ async def search_project(
         **reached,
     }
     return Response(dumped(shape), media_type=MEDIA)
-
-
-def hit_shape(hit: Hit) -> Shape:
-    """Return where a text was found."""
-    return {
-        "session_id": hit.session_id,
-        "version": hit.version,
-        "turn_id": hit.turn_id,
-        "message_id": hit.message_id,
-        "role": hit.role,
-        "at": rfc3339(hit.at),
-        "snippet": {"text": hit.snippet.text, "marks": [list(mark) for mark in hit.snippet.marks]},
-    }
 
 
 def _before(place: Place) -> tuple[int, int]:

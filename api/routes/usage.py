@@ -1,9 +1,7 @@
 """Usage: tokens and cost, by session, model or day."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection, select
@@ -12,15 +10,14 @@ from api.async_views import through
 from api.dependencies import Log, ProjectId, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
 from api.shapes import Shape
+from api.usage_shapes import day_number, item_shape, usage_shape
 from api.views import MEDIA, invalid
 from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.reading.sessions import session_head
-from infrastructure.reading.usage import VIEW, By, Key, UsageItem, UsageQuery, total, usage_by
+from infrastructure.reading.usage import VIEW, By, Key, UsageQuery, total, usage_by
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
 Grouping = Annotated[Literal["session", "model", "day"], Query(description="What to sum up by.")]
 
 
@@ -55,7 +52,7 @@ async def project_usage(
         shown = found[:limit]
         following = cursor([shown[-1].key], parameters) if len(found) > limit else None
         return {
-            "items": [{by: _name(item, by)} | usage_shape(item) for item in shown],
+            "items": [item_shape(item, by) for item in shown],
             "next_cursor": following,
             "total": usage_shape(total(connection, replace(query, after=None))),
             **through(log, connection, VIEW),
@@ -73,9 +70,7 @@ async def session_usage(target: Session, log: Log) -> Response:
         query = UsageQuery(project_id=target.project_id, by="model", session_key=key, limit=200)
         reached = through(log, connection, VIEW)
         return {
-            "items": [
-                {"model": item.name} | usage_shape(item) for item in usage_by(connection, query)
-            ],
+            "items": [item_shape(item, "model") for item in usage_by(connection, query)],
             "total": usage_shape(total(connection, query)),
             "through_version": _version(connection, key, int(str(reached["through_position"]))),
             **reached,
@@ -84,39 +79,11 @@ async def session_usage(target: Session, log: Log) -> Response:
     return Response(dumped(await log.read(look)), media_type=MEDIA)
 
 
-def usage_shape(item: UsageItem) -> Shape:
-    """Return sums; amounts are exact decimals, each currency by itself."""
-    usage = item.usage
-    return {
-        "records": usage.records,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "costs": _costs(item),
-    }
-
-
-def _costs(item: UsageItem) -> list[Mapping[str, object]]:
-    return [
-        {"amount": usage.cost, "currency": currency or None}
-        for currency, usage in item.costs.items()
-    ]
-
-
-def _name(item: UsageItem, by: By) -> str:
-    if by != "day":
-        return item.name
-    return (EPOCH + timedelta(days=int(item.key))).date().isoformat()
-
-
 def _day(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    try:
-        return (datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) - EPOCH).days
-    except ValueError:
-        raise invalid("a day is written as 2026-01-31", name) from None
+    day = None if text is None else day_number(text)
+    if text is not None and day is None:
+        raise invalid("a day is written as 2026-01-31", name)
+    return day
 
 
 def _after(page: str | None, by: By, parameters: Shape) -> Key | None:
