@@ -84,7 +84,7 @@ def between(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:
         return
     if ours.side == "answer":
         if ours.text != theirs.text:
-            yield _reworded(ours.texts, theirs.texts, diverges=False)
+            yield _answered(ours, theirs, sides)
         yield from _reasoning(ours, theirs)
     elif ours.text != theirs.text:
         yield from _spoken(ours, theirs, sides)
@@ -104,6 +104,28 @@ def _reasoning(ours: Entry, theirs: Entry) -> Iterator[Difference]:
         if squeezed(words.text) not in known:
             place = ours.reasoning[0].place if ours.reasoning else None
             yield Difference(kind="text", ours=place, theirs=words.place, diverges=False)
+
+
+def _answered(ours: Entry, theirs: Entry, sides: Sides) -> Difference:
+    """Return how the agent's words differ; only whole messages at the end are another history."""
+    more = _goes_on(ours, theirs.text)
+    if more is not None:
+        return sides.left_out(ours.side, more)
+    more = _goes_on(theirs, ours.text)
+    if more is not None:
+        return sides.put_in(ours.side, more)
+    return _reworded(ours.texts, theirs.texts, diverges=False)
+
+
+def _goes_on(longer: Entry, shorter: str) -> Words | None:
+    """Return the message with which an answer goes on after all that the other has of it."""
+    said, end = "", squeezed(shorter)
+    for words in _messages(longer):
+        begun = longer.calls[0].place.index if longer.calls else words[0].place.index
+        if said == end and words[0].place.index > begun:
+            return Words(_text(words), words[0].place)
+        said += _heard(words)
+    return None
 
 
 def _spoken(ours: Entry, theirs: Entry, sides: Sides) -> Iterator[Difference]:

@@ -49,23 +49,24 @@ class Served:
         self.log.close()
 
 
-def open_log(database_url: str) -> Turnlog:
-    """Open a test database for serving."""
+def open_log(database_url: str, **settings: str) -> Turnlog:
+    """Open a test database for serving; `settings` are variables without their prefix."""
     return open_turnlog(
         load(
             {
                 "TURNLOG_DATABASE_URL": database_url,
                 "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true",
                 "TURNLOG_ALLOW_UNVERIFIED_TURNS": "true",
+                **{f"TURNLOG_{name.upper()}": value for name, value in settings.items()},
             }
         )
     )
 
 
 @contextmanager
-def served(kind: DatabaseKind, database_url: str) -> Generator[Served]:
+def served(kind: DatabaseKind, database_url: str, **settings: str) -> Generator[Served]:
     """Serve a database until the end of the block."""
-    log = open_log(database_url)
+    log = open_log(database_url, **settings)
     # With its protocol named, so that asyncio turns off delays that only real networks need.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))

@@ -1,5 +1,6 @@
 """Comparing a client's history by REST, and counting what came of it, on both databases."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -19,7 +20,8 @@ from tests.api.batches import (
     turn,
 )
 from tests.api.compacting import compact
-from tests.api.serving import Served
+from tests.api.serving import Served, served
+from tests.databases import DatabaseKind
 
 TOLD: list[Json] = [
     {"role": "user", "content": "Hello?"},
@@ -286,3 +288,43 @@ def test_nothing_that_was_said_is_repeated(client: httpx.Client) -> None:
 
     assert "Secret" not in answer.text
     assert "Hello" not in answer.text
+
+
+@pytest.fixture
+def careful(database_url: str, database_kind: DatabaseKind) -> Iterator[httpx.Client]:
+    """A client of a server that wants two agreements in a row."""
+    with (
+        served(database_kind, database_url, require_agreement="2") as running,
+        running.client("default") as client,
+    ):
+        yield client
+
+
+def test_a_session_waits_for_agreements_in_a_row_wherever_readiness_is_told(
+    careful: httpx.Client,
+) -> None:
+    def ready() -> set[object]:
+        told = [
+            careful.get("/sessions/s").json()["ready"],
+            careful.get("/sessions").json()["items"][0]["ready"],
+            careful.get("/sessions/s/readiness").json()["ready"],
+            careful.get("/sessions/s/transcript").json()["readiness"]["ready"],
+            careful.get("/sessions/s/events").headers["Turnlog-Ready"] == "?1",
+            append(careful, "s", batch(1, *turn("t1"))).json()["readiness"]["ready"],
+        ]
+        return {*told}
+
+    first = append(careful, "s", batch(1, *turn("t1")), {"Idempotency-Key": "a"})
+    reasons = first.json()["readiness"]["reasons"]
+    assert [reason["code"] for reason in reasons] == ["agreement-required"]
+    assert ready() == {False}
+    assert compare(careful, TOLD)["readiness"]["ready"] is False
+    assert compare(careful, TOLD[1:])["readiness"]["ready"] is False  # a window is no evidence
+    assert compare(careful, TOLD)["readiness"]["ready"] is True
+    assert ready() == {True}
+    again = append(careful, "s", batch(1, *turn("t1")), {"Idempotency-Key": "a"})
+    assert (again.headers["Turnlog-Ready"], again.text) == ("?1", first.text)
+    more = append(careful, "s", batch(2, *turn("t2"))).json()
+    assert more["readiness"]["ready"] is True
+    assert compare(careful, [{"role": "user", "content": "other"}])["readiness"]["ready"] is False
+    assert ready() == {False}

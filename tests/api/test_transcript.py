@@ -203,6 +203,8 @@ def test_a_moment_that_never_was_is_a_problem(client: httpx.Client, at: str) -> 
         ({"format": "openai", "include": "archived"}, ["/query/format"]),
         ({"format": "openai", "around": "t1:1"}, ["/query/format"]),
         ({"format": "openai", "cursor": "x"}, ["/query/format"]),
+        ({"format": "anthropic", "cursor": "x"}, ["/query/format"]),
+        ({"format": "ui", "around": "t1:1"}, ["/query/format"]),
     ],
 )
 def test_a_parameter_that_means_nothing_is_a_problem(
@@ -384,3 +386,26 @@ def test_a_provider_sees_the_summary_first(client: httpx.Client) -> None:
 
     assert first == {"role": "user", "content": "so far"}
     assert second == {"role": "user", "content": "Hello?"}
+
+
+def test_the_model_s_view_comes_in_the_form_that_a_program_takes(client: httpx.Client) -> None:
+    brief = event(
+        "turn-started",
+        turn_id="t1",
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Read it."},
+        ],
+    )
+    events = [brief, called("t1", "c:1", {"n": 1.50}), answered("t1", "c:1"), completed("t1")]
+    assert append(client, "s", batch(1, *events)).is_success
+    anthropic, ui = read(client, format="anthropic"), read(client, format="ui")
+
+    assert anthropic["system"] == [{"type": "text", "text": "Be brief."}]
+    assert [message["role"] for message in anthropic["messages"]] == ["user", "assistant", "user"]
+    assert [loss["code"] for loss in anthropic["losses"]] == ["call-id-renamed"]
+    assert "system" not in ui
+    assert [message["role"] for message in ui["messages"]] == ["system", "user", "assistant"]
+    assert [part["type"] for part in ui["messages"][2]["parts"]] == ["step-start", "tool-bash"]
+    assert ui["losses"] == []
+    assert ui["through_version"] == ui["head"]["version"] == 5

@@ -195,6 +195,21 @@ def test_calls_are_compared_by_what_they_do(client: list[Json], found: Found) ->
     assert gist(compared(WORK, client, "openai")) == found
 
 
+def test_an_answer_that_lacks_its_last_message_lacks_a_message() -> None:
+    whole = worked([ONE, TWO], *ANSWERS)
+    more = [*whole, assistant("and more")]
+    silent = transcript(started(), called(), returned(), said("x"))
+
+    assert gist(compared(WORK, whole[:-1], "openai")) == (False, "missing", 4, None)
+    assert gist(compared(WORK, more, "openai")) == (False, "extra", None, "/5/content")
+    assert gist(compared(silent, sent("openai", silent)[:-1], "openai")) == (
+        False, "missing", 3, None,
+    )  # fmt: skip
+    assert gist(compared(WORK, worked([ONE, TWO], *ANSWERS, text=None), "openai")) == (
+        True, "text", 1, "/4/content",
+    )  # fmt: skip
+
+
 def test_a_window_may_begin_within_an_answer() -> None:
     talk = transcript(
         started(), called("c1", arguments=b'{"n":1}'), returned(), said("a"),
