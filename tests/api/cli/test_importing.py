@@ -77,3 +77,32 @@ def test_a_file_without_a_conversation_is_no_success(turnlog: Turnlog, tmp_path:
     assert outcome.code == 1
     assert "no-conversation: 1 file" in outcome.text
     assert "dear diary" not in outcome.text
+
+
+def test_a_table_and_a_chat_are_imported_and_their_formats_found(
+    on_each: Turnlog, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("session_id,external_id,role,content,occurred_at\nt1,1,user,hi,\nx,,user,?,\n")
+    chat = tmp_path / "chat.json"
+    chat.write_text('[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]')
+    chunks = tmp_path / "a.chunks.jsonl"
+    chunks.write_text('{"type":"start"}\n{"type":"text-delta","delta":"secret"}\n')
+
+    outcome = on_each.well("import", table, chat, chunks, "--json")
+
+    told = {file["name"]: file for file in outcome.document["files"]}
+    assert told["table.csv"]["sessions"] == ["t1"]
+    assert told["table.csv"]["losses"] == [{"line": 3, "code": "no-external-id", "detail": ""}]
+    assert told["chat.json"]["sessions"] == ["chat"]
+    assert told["a.chunks.jsonl"]["status"] == "unknown-format"
+    assert "secret" not in outcome.text
+    again = on_each.well("import", table, chat, "--json").document
+    assert again["counts"] == {"unchanged": 2}
+
+
+def test_a_folder_of_unknown_files_is_no_success(turnlog: Turnlog, tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"a":1}\n')
+    outcome = turnlog.run("import", tmp_path)
+    assert outcome.code == 1
+    assert "name its format" in outcome.text
