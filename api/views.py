@@ -51,17 +51,30 @@ def the_moment(
 When = Annotated[At | None, Depends(the_moment)]
 
 
-async def view(
+async def view(  # noqa: PLR0913 - what every view of a session is asked with
     log: Turnlog,
     target: Target,
     known: frozenset[str],
     look: Look,
     at: At | None = None,
     pinned: int | None = None,
+    *,
+    long: bool = False,
 ) -> Response:
     """Return what `look` makes of the session at a moment; 304 if the caller has the answer.
 
-    `pinned` is the version that a cursor holds on to.
+    Args:
+        log: Where the session is.
+        target: The session.
+        known: The tags of the answers that the caller has.
+        look: What makes the answer.
+        at: The moment, if it is not now.
+        pinned: The version that a cursor holds on to.
+        long: Whether the answer can cost more than a page does.
+
+    Raises:
+        Refusal: there is no such session.
+        ProblemError: there was no such moment.
     """
 
     def read(connection: Connection) -> tuple[bytes | None, Mapping[str, str]]:
@@ -72,7 +85,7 @@ async def view(
             return None, headers
         return dumped(look(connection, found)), headers
 
-    body, headers = await log.read(read)
+    body, headers = await log.read(read, long=long or at is not None)
     if body is None:
         return Response(status_code=304, headers=dict(headers))
     return Response(body, media_type=MEDIA, headers=dict(headers))

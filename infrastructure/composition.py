@@ -67,11 +67,7 @@ class Turnlog:
         self.arrivals.ring(self.following.bell)
         self.written: Final = Written()
         self.stopping: Final = Event()
-        self._readers: Final = (
-            ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
-            if database.kind == "postgresql"
-            else None
-        )
+        self._readers: Final = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
 
     async def write(self, work: Work[Answer]) -> Answer:
         """Have `work` run in a write transaction; wait for its commit without blocking the loop."""
@@ -98,12 +94,13 @@ class Turnlog:
         self.stopping.set()
         self.arrivals.announce_all()
 
-    async def read(self, look: Callable[[Connection], Answer]) -> Answer:
+    async def read(self, look: Callable[[Connection], Answer], *, long: bool = False) -> Answer:
         """Return what `look` sees in one moment of the database.
 
-        SQLite answers at once, on the event loop; PostgreSQL on a thread of its own.
+        SQLite answers at once, on the event loop, which is quicker than to change threads; what can
+        be `long` there has a thread of its own, as everything has on PostgreSQL.
         """
-        if self._readers is None:
+        if self.database.kind == "sqlite" and not long:
             return self.read_now(look)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self.read_now, look)
@@ -129,8 +126,7 @@ class Turnlog:
         """Finish what was submitted and let go of the database."""
         self.following.stop()
         self.runner.close()
-        if self._readers is not None:
-            self._readers.shutdown()
+        self._readers.shutdown()
         self.database.close()
 
     def __enter__(self) -> Self:

@@ -65,7 +65,7 @@ async def read_agreement(
             "next_cursor": last and cursor([last.agreement.last_at, last.session_key], parameters),
         }
 
-    return Response(dumped(await log.read(look)), media_type=MEDIA)
+    return Response(dumped(await log.read(look, long=True)), media_type=MEDIA)
 
 
 def _after(page_cursor: str | None, parameters: Shape) -> tuple[int, int] | None:

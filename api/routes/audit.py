@@ -55,4 +55,4 @@ async def read_audit(
             **now_shape(log, moment),
         }
 
-    return await view(log, target, known, look)
+    return await view(log, target, known, look, long=True)

@@ -83,7 +83,7 @@ async def compare_history(
         return compared(connection, found, theirs, form), found
 
     if len(body.raw) <= SHORT:
-        comparison, found = await log.read(look)
+        comparison, found = await log.read(look, long=True)
         shape = _shape(comparison, theirs, v1=v1)
     else:
         comparison, found = await to_thread(log.read_now, look)

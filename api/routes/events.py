@@ -140,7 +140,7 @@ async def page_events(
         )
         return head, judged, stored
 
-    head, judged, stored = await log.read(look)
+    head, judged, stored = await log.read(look, long=bool(wanted))
     shown = stored[:limit]
     following = (
         cursor([shown[-1].envelope.version, bounds.after], parameters)

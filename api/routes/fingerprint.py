@@ -35,4 +35,4 @@ async def read_fingerprint(
             "through_version": moment.through,
         }
 
-    return await view(log, target, known, look, at)
+    return await view(log, target, known, look, at, long=True)

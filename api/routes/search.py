@@ -95,7 +95,7 @@ async def search_project(
         return search(connection, query), through(log, connection, VIEW)
 
     try:
-        found, reached = await log.read(look)
+        found, reached = await log.read(look, long=True)
     except IndexBrokenError:
         detail = f"the search index is missing or broken; run: {REBUILD}"
         raise retry("index-unavailable", detail) from None

@@ -128,7 +128,8 @@ async def list_sessions(
         limit=limit + 1,
     )
     found, known_after = await log.read(
-        lambda connection: (sessions(connection, asked), log.known_after(connection))
+        lambda connection: (sessions(connection, asked), log.known_after(connection)),
+        long=query.title is not None,
     )
     shown = found[:limit]
     policy = log.policy(known_after)

@@ -65,7 +65,12 @@ async def read_transcript(
         if page_cursor is not None or around is not None or with_archived:
             raise invalid("a provider's form comes whole, and is what the model sees", "format")
         return await view(
-            log, target, known, lambda c, m: _whole(c, m, form) | now_shape(log, m), at
+            log,
+            target,
+            known,
+            lambda connection, moment: _whole(connection, moment, form) | now_shape(log, moment),
+            at,
+            long=True,
         )
     parameters = {
         "route": "transcript",

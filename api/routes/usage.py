@@ -58,7 +58,7 @@ async def project_usage(
             **through(log, connection, VIEW),
         }
 
-    return Response(dumped(await log.read(look)), media_type=MEDIA)
+    return Response(dumped(await log.read(look, long=True)), media_type=MEDIA)
 
 
 @router.get("/sessions/{session_id}/usage")
@@ -76,7 +76,7 @@ async def session_usage(target: Session, log: Log) -> Response:
             **reached,
         }
 
-    return Response(dumped(await log.read(look)), media_type=MEDIA)
+    return Response(dumped(await log.read(look, long=True)), media_type=MEDIA)
 
 
 def _day(text: str | None, name: str) -> int | None:

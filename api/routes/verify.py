@@ -46,7 +46,7 @@ async def verify_session(request: Request, target: Session, log: Log) -> Respons
         if key is None or state.head.status == "deleted":
             raise NoSuchSession
 
-    await log.read(look)
+    await log.read(look, long=True)
     found = await asyncio.to_thread(
         verify, log.database, target.project_id, target.session_id, receipt
     )
