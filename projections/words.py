@@ -53,10 +53,12 @@ def words(text: str) -> Iterator[Word]:
     """
     for found in _pattern().finditer(text):
         start, end = found.span()
-        raw = found.group()
-        if folded := _folded(raw):
-            parts = tuple((part, start + low, start + high) for part, low, high in _parts(raw))
-            yield Word(folded, start, end, parts or ((folded, start, end),), _is_alone(raw))
+        folded, parts, alone = _known(found.group())
+        if parts:
+            placed = tuple((part, start + low, start + high) for part, low, high in parts)
+            yield Word(folded, start, end, placed, alone)
+        elif folded:
+            yield Word(folded, start, end, ((folded, start, end),), alone)
 
 
 def fold(text: str) -> str:
@@ -99,10 +101,15 @@ def wanted_lexemes(found: Sequence[Word]) -> tuple[frozenset[str], frozenset[str
 
 
 def _forms(raw: str) -> tuple[str, ...]:
-    return (_folded(raw), *(part for part, _, _ in _parts(raw)))
+    folded, parts, _ = _known(raw)
+    return (folded, *(part for part, _, _ in parts))
 
 
 @lru_cache(maxsize=65_536)
+def _known(raw: str) -> tuple[str, tuple[Part, ...], bool]:
+    return _folded(raw), _parts(raw), _is_alone(raw)
+
+
 def _folded(raw: str) -> str:
     return fold(raw)[:LONGEST]
 
@@ -111,7 +118,6 @@ def _is_alone(raw: str) -> bool:
     return _STANDS_ALONE.match(raw) is not None
 
 
-@lru_cache(maxsize=65_536)
 def _parts(raw: str) -> tuple[Part, ...]:
     """Return the parts of a word that has more than one, each with its place in it."""
     if len(raw) > SPLIT_LIMIT or raw.islower():

@@ -8,20 +8,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, TextClause, select, text
+from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
 from sqlalchemy.exc import DBAPIError
 
 from infrastructure import tables as t
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
+from infrastructure.prepared import Prepared
 from infrastructure.serialization import decode
 from projections.search import Document, Snippet, Term, documents, find
 
 VIEW: Final = "search"
 PROPOSED: Final = 100
-LOOKED_AT: Final = 2_000
+LOOKED_AT: Final = 1_000
 _NEWEST: Final = 2**62
 _D: Final = t.search_documents.c
+_M: Final = t.messages.c
+_MESSAGE: Final = Prepared(
+    lambda _: (
+        select(_M.message_id, _M.role, _M.turn_id)
+        .where(
+            _M.session_key == bindparam("session_key"),
+            _M.version <= bindparam("version"),
+            (_M.version < bindparam("version")) | (_M.item <= bindparam("item")),
+        )
+        .order_by(_M.version.desc(), _M.index.desc())
+        .limit(1)
+    )
+)
 
 
 class IndexBrokenError(Exception):
@@ -83,8 +97,9 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
     below = _below(connection, read.generation, query.before)
     hits: list[Hit] = []
     looked_at = 0
+    most = query.limit  # more only if some of these turn out not to have what is looked for
     while True:
-        params = _params(connection, read.generation, query, below)
+        params = _params(connection, read.generation, query, below) | {"most": most}
         proposed = _propose(connection, statement, params)
         for row in proposed:
             hit = _hit(connection, row, query)
@@ -92,11 +107,12 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
             if len(hits) == query.limit:
                 return Hits(hits, (row.position, row.item))
         looked_at += len(proposed)
-        if len(proposed) < PROPOSED:
+        if len(proposed) < most:
             return Hits(hits, None)
         if looked_at >= LOOKED_AT:
             return Hits(hits, (proposed[-1].position, proposed[-1].item))
         below = proposed[-1].document
+        most = PROPOSED
 
 
 def _propose(
@@ -163,7 +179,6 @@ def _params(
         "role": query.role,
         "first": query.first,
         "last": query.last,
-        "most": PROPOSED,
     }
 
 
@@ -210,17 +225,8 @@ def _document(row: Row[Any]) -> Document | None:
 
 def _message_id(connection: Connection, row: Row[Any]) -> str | None:
     """Return the name of the transcript's message that the text is in."""
-    m = t.messages.c
-    statement = (
-        select(m.message_id, m.role, m.turn_id)
-        .where(
-            m.session_key == row.session_key,
-            (m.version < row.version) | ((m.version == row.version) & (m.item <= row.item)),
-        )
-        .order_by(m.index.desc())
-        .limit(1)
-    )
-    found = connection.execute(statement).first()
+    params = {"session_key": row.session_key, "version": row.version, "item": row.item}
+    found = _MESSAGE.run(connection, params).first()
     if found is None or (found.role, found.turn_id) != (row.role, row.turn_id):
         return None
     return str(found.message_id)
