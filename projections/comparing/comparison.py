@@ -78,14 +78,18 @@ def compare(
         systems: Whether it has a place for system messages after the beginning.
     """
     first = entries_of(ours.first, carries, systems=systems)
+    whole = _judged(first, entries_of(theirs, _everything), ours.total, next_input=False)
+    if whole.agrees:
+        return whole
     last = entries_of(ours.last, carries, systems=systems)
-    tries = [(entries_of(theirs, _everything), False)]
-    if theirs and theirs[-1].role == "user":
-        tries.append((entries_of(theirs[:-1], _everything), True))
-    found = [_judged(first, said, ours.total, next_input=newer) for said, newer in tries]
-    windows = [_window(last, said, ours.total, next_input=newer) for said, newer in tries]
-    agreeing = (c for c in (*found, *windows) if c is not None and c.agrees)
-    return next(agreeing, found[-1] if _is_news(last, theirs) else found[0])
+    newer = bool(theirs) and theirs[-1].role == "user"
+    prior = entries_of(theirs[:-1], _everything) if newer else []
+    before = _judged(first, prior, ours.total, next_input=True) if newer else whole
+    if before.agrees:
+        return before
+    found = _window(last, entries_of(theirs, _everything), ours.total, next_input=False)
+    found = found or _window(last, prior, ours.total, next_input=True)
+    return found or (before if _is_news(last, theirs) else whole)
 
 
 def better(one: Comparison, other: Comparison) -> Comparison:

@@ -98,12 +98,16 @@ def squeezed(text: str) -> str:
 
 
 def _reasoning(ours: Entry, theirs: Entry) -> Iterator[Difference]:
-    """Yield what they reasoned and we did not; what a client leaves out of it is not compared."""
-    known = squeezed("".join(words.text for words in ours.reasoning))
+    """Yield where they first reasoned what we did not; what they leave out is not compared."""
+    known, at = squeezed("".join(words.text for words in ours.reasoning)), 0
     for words in theirs.reasoning:
-        if squeezed(words.text) not in known:
+        told = squeezed(words.text)
+        found = known.find(told, at)
+        if found < 0:
             place = ours.reasoning[0].place if ours.reasoning else None
             yield Difference(kind="text", ours=place, theirs=words.place, diverges=False)
+            return
+        at = found + len(told)
 
 
 def _answered(ours: Entry, theirs: Entry, sides: Sides) -> Difference:

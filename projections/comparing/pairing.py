@@ -4,7 +4,7 @@ What is in the same place stays together, however it reads; only a different num
 things that are found elsewhere, make anything missing, extra or moved. Costs what there is.
 """
 
-from bisect import bisect_right
+from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -46,20 +46,19 @@ class _Rest:
     """What is not paired yet of one side: `size` things, the first of them at `at`."""
 
     def __init__(self, keys: Sequence[Hashable]) -> None:
-        self._keys: Final = keys
-        self._places: Final[dict[Hashable, list[int]]] = {}
+        self._places: Final[dict[Hashable, deque[int]]] = {}
         for place, key in enumerate(keys):
-            self._places.setdefault(key, []).append(place)
+            self._places.setdefault(key, deque()).append(place)
         self._taken: Final[set[int]] = set()
         self.at = 0
         self.size = len(keys)
 
     def find(self, key: Hashable) -> int | None:
         """Return the first place after this one with this key that is not taken."""
-        places = self._places.get(key, [])
-        start = bisect_right(places, self.at)
-        near = places[start : start + len(self._taken) + 1]
-        return next((place for place in near if place not in self._taken), None)
+        places = self._places.get(key, deque())
+        while places and (places[0] <= self.at or places[0] in self._taken):
+            places.popleft()  # nobody comes back to it
+        return places[0] if places else None
 
     def take(self, place: int) -> int:
         """Take a place out, and return it."""
