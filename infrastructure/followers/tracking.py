@@ -85,6 +85,11 @@ def advance(
     connection: Connection, seen: Standing, position: int, *, owner: str, lease_until: int
 ) -> bool:
     """Move the checkpoint from where it was seen; False, and nothing, if it is not there."""
+    if connection.dialect.name == "postgresql":
+        # A worker that stands still in here lets go of the row, and has then done nothing.
+        connection.exec_driver_sql(
+            f"SET LOCAL idle_in_transaction_session_timeout = '{LEASE // 1_000}ms'"
+        )
     moved = connection.execute(
         t.followers.update()
         .where(

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
+from sqlalchemy import Connection, Row, TextClause, select, text
 from sqlalchemy.exc import DBAPIError
 
 from infrastructure import tables as t
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
-from infrastructure.prepared import Prepared
 from infrastructure.serialization import decode
 from projections.search import Document, Snippet, Term, documents, find
 
@@ -23,18 +22,12 @@ PROPOSED: Final = 100
 LOOKED_AT: Final = 1_000
 _NEWEST: Final = 2**62
 _D: Final = t.search_documents.c
-_M: Final = t.messages.c
-_MESSAGE: Final = Prepared(
-    lambda _: (
-        select(_M.message_id, _M.role, _M.turn_id)
-        .where(
-            _M.session_key == bindparam("session_key"),
-            _M.version <= bindparam("version"),
-            (_M.version < bindparam("version")) | (_M.item <= bindparam("item")),
-        )
-        .order_by(_M.version.desc(), _M.index.desc())
-        .limit(1)
-    )
+# The name of the transcript's message that a text is in, if it is in one of its role.
+_MESSAGE_ID: Final = (
+    "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN m.message_id END "
+    "FROM messages m WHERE m.session_key = d.session_key AND m.version <= d.version "
+    "AND (m.version < d.version OR m.item <= d.item) "
+    'ORDER BY m.version DESC, m."index" DESC LIMIT 1) AS message_id'
 )
 
 
@@ -102,7 +95,7 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
         params = _params(connection, read.generation, query, below) | {"most": most}
         proposed = _propose(connection, statement, params)
         for row in proposed:
-            hit = _hit(connection, row, query)
+            hit = _hit(row, query)
             hits += [] if hit is None else [hit]
             if len(hits) == query.limit:
                 return Hits(hits, (row.position, row.item))
@@ -147,7 +140,7 @@ def _statement(dialect: str, generation: int, query: SearchQuery) -> TextClause:
     join = "CROSS JOIN" if dialect == "sqlite" else "JOIN"
     return text(
         "SELECT d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, "  # noqa: S608 - made of constants
-        "s.session_id, e.type, e.schema, e.turn_id, b.body "
+        f"s.session_id, e.type, e.schema, e.turn_id, b.body, {_MESSAGE_ID} "
         f"FROM {name} i "
         f"{join} search_documents d ON d.generation = :generation AND d.document = {proposed} "
         "JOIN streams s ON s.session_key = d.session_key "
@@ -200,7 +193,7 @@ def _below(connection: Connection, generation: int, before: tuple[int, int] | No
     return connection.execute(statement).scalar_one_or_none() or _NEWEST
 
 
-def _hit(connection: Connection, row: Row[Any], query: SearchQuery) -> Hit | None:
+def _hit(row: Row[Any], query: SearchQuery) -> Hit | None:
     document = _document(row)
     snippet = None if document is None else find(document.text, query.terms)
     if snippet is None:
@@ -213,7 +206,7 @@ def _hit(connection: Connection, row: Row[Any], query: SearchQuery) -> Hit | Non
         at=row.at,
         role=row.role,
         turn_id=row.turn_id,
-        message_id=_message_id(connection, row),
+        message_id=row.message_id,
         snippet=snippet,
     )
 
@@ -221,12 +214,3 @@ def _hit(connection: Connection, row: Row[Any], query: SearchQuery) -> Hit | Non
 def _document(row: Row[Any]) -> Document | None:
     found = documents(decode(row.type, row.schema, bytes(row.body)))
     return next((each for each in found if each.item == row.item), None)
-
-
-def _message_id(connection: Connection, row: Row[Any]) -> str | None:
-    """Return the name of the transcript's message that the text is in."""
-    params = {"session_key": row.session_key, "version": row.version, "item": row.item}
-    found = _MESSAGE.run(connection, params).first()
-    if found is None or (found.role, found.turn_id) != (row.role, row.turn_id):
-        return None
-    return str(found.message_id)

@@ -19,7 +19,7 @@ from infrastructure.followers.follower import Write
 from infrastructure.followers.following import StillBehindError
 from infrastructure.followers.search import SearchFollower
 from infrastructure.followers.stepping import BATCH, Stepper
-from infrastructure.followers.tracking import Lag
+from infrastructure.followers.tracking import Lag, Standing
 from infrastructure.followers.usage import UsageFollower
 from infrastructure.reading.search import IndexBrokenError
 from infrastructure.reading.whole_log import Found
@@ -166,6 +166,26 @@ def test_a_stopped_worker_hands_over_once_its_lease_has_ended(store: Store) -> N
     assert one.step() == "elsewhere"
     assert other.step() == "done"
     assert [item.usage.input_tokens for item in used(store)] == [3 * BATCH]
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_a_worker_that_stands_still_inside_its_transaction_hands_over(store: Store) -> None:
+    with following(store) as views:
+        views.catch_up("usage")
+        write_turns(store, "s0")
+        with store.database.read() as connection:
+            seen = tracking.live(connection, "usage")
+        assert seen is not None
+        through = visible(store)
+
+        def stand_still(seen: Standing) -> None:
+            with store.database.write() as standing:
+                assert tracking.advance(standing, seen, through, owner="stopped", lease_until=0)
+                views.catch_up("usage")
+
+        with pytest.raises(DBAPIError):
+            stand_still(seen)
+    assert [item.usage.input_tokens for item in used(store)] == [TURNS]
 
 
 def test_nothing_is_written_while_nothing_comes(store: Store) -> None:
