@@ -13,8 +13,6 @@ from time import monotonic
 from typing import Final, TypeAlias
 from uuid import uuid4
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from infrastructure.database import Database
 from infrastructure.followers import tracking
 from infrastructure.followers.follower import Follower
@@ -189,7 +187,7 @@ class Following:
             return "done"
         try:
             state = self._steppers[name].step()
-        except (SQLAlchemyError, RuntimeError) as error:
+        except Exception as error:  # noqa: BLE001 - the edge of the thread: the others go on
             if not self._stopping.is_set():
                 self._note(name, error)
             return "done"

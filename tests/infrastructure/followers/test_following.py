@@ -334,6 +334,26 @@ def _break(store: Store, statement: str) -> None:
         connection.exec_driver_sql(statement)
 
 
+class Mistaken(SearchFollower):
+    """A follower with a defect."""
+
+    def fold(self, facts: Sequence[Found]) -> Write:
+        raise ValueError(len(facts))
+
+
+def test_a_defect_of_one_view_stops_no_other_and_says_nothing_that_was_said(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_turns(store, "s0")
+    with following(store, [Mistaken(), UsageFollower()]) as views:
+        views.start()
+        views.wait_for("usage", visible(store))
+        assert views.failing("search")
+        assert not views.failing("usage")
+    assert "the view search could not be brought up to date: ValueError" in caplog.text
+    assert "word" not in caplog.text
+
+
 def test_a_follower_is_of_use_without_search(store: Store) -> None:
     write_turns(store, "s0")
     with following(store, [UsageFollower()]) as views:
