@@ -138,19 +138,22 @@ def _statement(dialect: str, generation: int, query: SearchQuery) -> TextClause:
     ]
     # Crosswise, so that SQLite asks the index first; it is the one that leaves little.
     join = "CROSS JOIN" if dialect == "sqlite" else "JOIN"
+    # What is shown of a text is joined only once it is known which few are shown.
     return text(
-        "SELECT d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, "  # noqa: S608 - made of constants
-        f"s.session_id, e.type, e.schema, e.turn_id, b.body, {_MESSAGE_ID} "
-        f"FROM {name} i "
+        "SELECT d.*, e.type, e.schema, e.turn_id, b.body, "  # noqa: S608 - made of constants
+        f"{_MESSAGE_ID} FROM ("
+        "SELECT d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, "
+        f"s.session_id FROM {name} i "
         f"{join} search_documents d ON d.generation = :generation AND d.document = {proposed} "
         "JOIN streams s ON s.session_key = d.session_key "
         "JOIN heads h ON h.session_key = d.session_key "
-        "JOIN events e ON e.session_key = d.session_key AND e.version = d.version "
-        "JOIN bodies b ON b.session_key = d.session_key AND b.version = d.version "
         f"WHERE {matches} AND {proposed} < :below "
         "AND s.project_id = :project_id AND h.status <> 'deleted' "
         f"{''.join(f'AND {each} ' for each in filters)}"
-        f"ORDER BY {proposed} DESC LIMIT :most"
+        f"ORDER BY {proposed} DESC LIMIT :most) d "
+        "JOIN events e ON e.session_key = d.session_key AND e.version = d.version "
+        "LEFT JOIN bodies b ON b.session_key = d.session_key AND b.version = d.version "
+        "ORDER BY d.document DESC"
     )
 
 
@@ -212,5 +215,6 @@ def _hit(row: Row[Any], query: SearchQuery) -> Hit | None:
 
 
 def _document(row: Row[Any]) -> Document | None:
-    found = documents(decode(row.type, row.schema, bytes(row.body)))
+    body = None if row.body is None else bytes(row.body)
+    found = documents(decode(row.type, row.schema, body))
     return next((each for each in found if each.item == row.item), None)
