@@ -137,5 +137,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         digest="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         from_version=2,
         losses=1,
+        remaining=3,
+        loss_version=9,
     ),
 }
