@@ -78,7 +78,12 @@ def fill(log: Turnlog, messages: int, chance: random.Random) -> list[str]:
             said = {"role": "assistant", "content": message(chance, known)}
             events.append(proposal("message-recorded", {"turn_id": "t1", "message": said}))
             if index % 10 == 0:
-                usage = {"turn_id": "t1", "model": "m", "input_tokens": 9, "output_tokens": 9}
+                usage: dict[str, object] = {
+                    "turn_id": "t1",
+                    "model": "m",
+                    "input_tokens": 9,
+                    "output_tokens": 9,
+                }
                 events.append(proposal("usage-recorded", usage))
         request = BatchRequest(
             producer=ProducerStamp(producer_id="p", epoch=1, sequence=1),
