@@ -1,8 +1,10 @@
 """Fixtures that any test may ask for: a fresh database on each of the two engines."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.databases import (
     DATABASE_KINDS,
@@ -13,6 +15,11 @@ from tests.databases import (
     forced_writes,
     postgresql_databases,
 )
+
+# A change is judged by the same examples each time; whoever works on it meets new ones.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 NewDatabase = Callable[[DatabaseKind], str]
 
