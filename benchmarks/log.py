@@ -192,8 +192,11 @@ class LibraryRecorder:
 class Ours:
     """turnlog's store, every inline view current."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self, url: str, turn_of: Callable[[int], Sequence[tuple[str, bytes]]] = turn
+    ) -> None:
         create_schema(url)
+        self._turn = turn_of
         self._log: Turnlog = open_turnlog(
             Settings(
                 database_url=make_url(url),
@@ -203,10 +206,14 @@ class Ours:
         )
         self._target = Target(project_id="default", session_id="s")
 
+    def go_to(self, session_id: str) -> None:
+        """Append to another session from now on, and read it."""
+        self._target = Target(project_id="default", session_id=session_id)
+
     def append(self, number: int) -> None:
         proposals = [
             Proposal(event=event_of(type_, members_of(type_, body)), body=body)
-            for type_, body in turn(number)
+            for type_, body in self._turn(number)
         ]
         request = BatchRequest(
             producer=ProducerStamp(producer_id="bench", epoch=1, sequence=number),
@@ -219,20 +226,24 @@ class Ours:
         )
 
     def last_page(self) -> int:
-        return self._transcript(PAGE)
+        return len(self._transcript(PAGE))
 
     def whole(self) -> int:
+        return len(self.read())
+
+    def read(self) -> bytes:
+        """Return the whole transcript, as JSON."""
         return self._transcript(None)
 
     def close(self) -> None:
         self._log.close()
 
-    def _transcript(self, limit: int | None) -> int:
-        def look(connection: Connection) -> int:
+    def _transcript(self, limit: int | None) -> bytes:
+        def look(connection: Connection) -> bytes:
             now = moment(connection, self._target)
             shown = extent(now, with_archived=False)
             window = shown.before(shown.end, limit or shown.end)
-            return len(dumped([m.shape() for m in page(connection, now, window)]))
+            return dumped([m.shape() for m in page(connection, now, window)])
 
         return self._log.read_now(look)
 
