@@ -6,10 +6,10 @@ cannot say, is written as the string "\u0000n:" and its normalised decimal text;
 a text that looks like one gets one more NUL in front, so that the two never meet.
 """
 
-import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
+from json.encoder import encode_basestring as _quoted
 from typing import Final, TypeAlias
 
 from domain.json_text import JsonValue
@@ -20,8 +20,6 @@ _TAG: Final = "\0n:"
 _SAFE_INTEGER: Final = 2**53
 _FIRST_WITH_EXPONENT: Final = 21
 _LAST_WITHOUT_EXPONENT: Final = -7
-
-_quoted: Final[Callable[[str], str]] = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def canonical(value: JsonValue) -> bytes:
@@ -62,10 +60,18 @@ def _written(value: JsonValue, number: Callable[[_Number], str], text: Callable[
     if isinstance(value, list):
         return f"[{','.join([_written(item, number, text) for item in value])}]"
     if isinstance(value, dict):
-        keys = sorted(value, key=_code_units)
-        members = [f"{_quoted(key)}:{_written(value[key], number, text)}" for key in keys]
+        members = [
+            f"{_quoted(key)}:{_written(value[key], number, text)}" for key in _ordered(value)
+        ]
         return f"{{{','.join(members)}}}"
     return number(value)
+
+
+def _ordered(keys: Iterable[str]) -> list[str]:
+    """Return `keys` in the order of their code units; of ASCII that is the order of the text."""
+    if "".join(keys).isascii():
+        return sorted(keys)
+    return sorted(keys, key=_code_units)
 
 
 def _code_units(key: str) -> bytes:
@@ -73,7 +79,7 @@ def _code_units(key: str) -> bytes:
 
 
 def _distinct_text(text: str) -> str:
-    looks_tagged = text.startswith("\0") and text.lstrip("\0").startswith(_TAG[1:])
+    looks_tagged = text[:1] == "\0" and text.lstrip("\0").startswith(_TAG[1:])
     return _quoted(f"\0{text}" if looks_tagged else text)
 
 
