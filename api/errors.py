@@ -7,7 +7,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
@@ -16,7 +16,9 @@ from api.problems import MEDIA_TYPE, Flaw, ProblemError
 from domain import refusals as r
 from domain.refusals import Refusal
 from infrastructure.commit import Contended
+from infrastructure.database import UnfitDatabase
 from infrastructure.idempotency import KeyReused
+from infrastructure.trouble import Trouble, trouble
 
 CODES: Final[Mapping[type[Refusal], str]] = {
     r.InvalidValue: "invalid-value",
@@ -60,9 +62,10 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
     r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
 }
-UNREACHABLE: Final = (OperationalError, InterfaceError, NoConnection)
-"""The database did not answer; any other error of it is a defect of ours."""
+UNREACHABLE: Final = (OperationalError, InterfaceError, NoConnection, UnfitDatabase)
+"""The database did not answer, or would not keep it; any other error of it is a defect of ours."""
 RETRY_AFTER_S: Final = 1
+_SLOW_RETRY_S: Final = 10
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -77,21 +80,39 @@ def problem_of(refusal: Refusal) -> ProblemError:
     )
 
 
-def retry(code: str, detail: str) -> ProblemError:
+def retry(code: str, detail: str, after_s: int = RETRY_AFTER_S) -> ProblemError:
     """Return a problem that passes by itself."""
     return ProblemError(
         code,
         detail,
-        extra={"retry_after_s": RETRY_AFTER_S},
-        headers={"Retry-After": str(RETRY_AFTER_S)},
+        extra={"retry_after_s": after_s},
+        headers={"Retry-After": str(after_s)},
     )
 
 
 def unreachable(error: Exception) -> ProblemError:
-    """Return the problem that tells that the database did not answer; its kind is logged."""
+    """Return the problem that tells why the database did not do it; its kind is logged."""
+    if isinstance(error, UnfitDatabase):
+        _LOGGER.warning("the database is unfit: %s", error)
+        return retry("unfit-database", str(error), _SLOW_RETRY_S)
+    problem = _problem_of_trouble(trouble(error))
     cause = getattr(error, "orig", None)
-    _LOGGER.warning("the database did not answer: %s", type(cause or error).__qualname__)
-    return retry("database-unavailable", "the database did not answer; try again")
+    _LOGGER.warning("%s: %s", problem.code, type(cause or error).__qualname__)
+    return problem
+
+
+def _problem_of_trouble(found: Trouble | None) -> ProblemError:
+    match found:
+        case "full":
+            detail = "the database has no room left; nothing was written"
+            return retry("storage-full", detail, _SLOW_RETRY_S)
+        case "read-only":
+            detail = "the database cannot be written to; nothing was written"
+            return retry("storage-read-only", detail, _SLOW_RETRY_S)
+        case "busy":
+            return retry("database-busy", "another writer held the database for too long")
+        case "away" | None:
+            return retry("database-unavailable", "the database did not answer; try again")
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -102,6 +123,7 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Contended, _contended)
     for kind in UNREACHABLE:
         app.add_exception_handler(kind, _database)
+    app.add_exception_handler(InternalError, _of_database)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
@@ -136,6 +158,13 @@ def _contended(_: Request, __: Exception) -> Response:
 
 
 def _database(_: Request, error: Exception) -> Response:
+    return response(unreachable(error))
+
+
+def _of_database(_: Request, error: Exception) -> Response:
+    """Answer what PostgreSQL calls internal and is none of our defects, as being read-only."""
+    if trouble(error) is None:
+        raise error
     return response(unreachable(error))
 
 

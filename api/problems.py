@@ -299,6 +299,34 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     "database-unavailable": ProblemType(
         503, "The database cannot be reached", "retry", "Nothing is known to have been written."
     ),
+    "database-busy": ProblemType(
+        503,
+        "Another writer holds the database",
+        "retry",
+        "Another process held what this request needs to write, the SQLite file or, on PostgreSQL, "
+        "the session, for longer than a request waits. Nothing was written.",
+    ),
+    "storage-full": ProblemType(
+        503,
+        "The database has no room left",
+        "retry",
+        "The disk, or a limit set for the database, is full. Nothing was written, and nothing that "
+        "was accepted before is lost; reads go on. Appends work again once there is room.",
+    ),
+    "storage-read-only": ProblemType(
+        503,
+        "The database cannot be written to",
+        "retry",
+        "The file or its disk is read-only, or PostgreSQL takes reads only, as a standby does. "
+        "Nothing was written; reads go on.",
+    ),
+    "unfit-database": ProblemType(
+        503,
+        "The database would not keep what is written",
+        "retry",
+        "The database is not what it was when the server started: it does not flush its commits "
+        "any more, or another file lies in its place. `detail` says what mends it.",
+    ),
     "internal-error": ProblemType(
         500,
         "The server made a mistake",

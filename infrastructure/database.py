@@ -1,10 +1,11 @@
 """Which database is this, is it fit to serve, and how is it read and written?
 
-The one place that makes engines. Commits are durable by the database's own settings, which are
-checked and not assumed; a schema that this build does not know is refused with the command that
-mends it.
+The one place that makes engines. Commits are durable by the database's own settings, which each
+connection checks and none assumes; a schema that this build does not know is refused with the
+command that mends it.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -22,9 +23,25 @@ from sqlalchemy.pool import QueuePool
 import migrations
 from infrastructure import clock
 from infrastructure.tables import store
+from infrastructure.trouble import trouble
 
 Kind: TypeAlias = Literal["sqlite", "postgresql"]
 BUSY_MS: Final = 10_000
+"""How long a writer waits for the writer of another process to let go of the SQLite file."""
+LOCK_MS: Final = 5_000
+"""How long a writer waits on PostgreSQL for another writer of the same session."""
+IDLE_MS: Final = 60_000
+"""How long a transaction on PostgreSQL may stand still before the server ends it: it holds up
+whoever follows any log of the cluster."""
+RECYCLED_S: Final = 600
+"""How old a connection to PostgreSQL gets before another, checked anew, takes its place."""
+FLUSHED: Final = "FULL"
+UNFLUSHED: Final = (
+    "commits could be lost (TURNLOG_ALLOW_UNSAFE_DURABILITY=true serves it all the same)"
+)
+FLUSHING: Final = ("fsync", "full_page_writes", "synchronous_commit")
+"""What PostgreSQL must not have turned off."""
+_FULL: Final = 2  # how SQLite answers
 _SCHEMA_LOCK: Final = 7_231_965_021  # any constant; two upgrades of one database exclude each other
 
 
@@ -47,17 +64,28 @@ class Database:
         self.url: Final = url
         self.kind: Final[Kind] = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         if self.kind == "sqlite":
-            self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1)
-            self._reader = _sqlite_engine(url, begin="BEGIN", size=pool_size)
+            self._writer = _sqlite_engine(
+                url, begin="BEGIN IMMEDIATE", size=1, allow_unsafe=allow_unsafe
+            )
+            self._reader = _sqlite_engine(
+                url, begin="BEGIN", size=pool_size, allow_unsafe=allow_unsafe
+            )
         else:
             self._writer = _postgres_engine(url, pool_size)
+            _check_each(self._writer, allow_unsafe=allow_unsafe)
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
-        self._allow_unsafe: Final = allow_unsafe
+        self._file: tuple[int, int] | None = None
 
     @contextmanager
     def write(self) -> Generator[Connection]:
-        """Give a transaction that commits at the end, or rolls back on any error."""
+        """Give a transaction that commits at the end, or rolls back on any error.
+
+        Raises:
+            UnfitDatabase: what is written would not be found again.
+        """
         with self._writer.begin() as connection:
+            if self.kind == "sqlite":
+                self._check_place()
             yield connection
 
     @contextmanager
@@ -86,6 +114,24 @@ class Database:
         self._writer.dispose()
         self._reader.dispose()
 
+    def _check_place(self) -> None:
+        """Refuse to write to a file that is not where the database is any more.
+
+        It stays open without its name: what is written to it would be gone with the process.
+        """
+        try:
+            found = Path(str(self.url.database)).stat()
+        except OSError as error:
+            raise UnfitDatabase(
+                "the database file is not where it was opened; put it back"
+            ) from error
+        if self._file is None:
+            self._file = (found.st_dev, found.st_ino)
+        if self._file != (found.st_dev, found.st_ino):
+            raise UnfitDatabase(
+                "another file lies where the database was opened; restart turnlog to serve it"
+            )
+
     def check(self) -> None:
         """Refuse what cannot be served.
 
@@ -95,10 +141,10 @@ class Database:
         try:
             with self.read() as connection:
                 _check_schema(connection, self.url)
-                if not self._allow_unsafe:
-                    _check_durability(connection)
+                if self.kind == "sqlite":
+                    self._check_place()
         except OperationalError as error:
-            raise UnfitDatabase(f"{shown(self.url)} cannot be reached") from error
+            raise UnfitDatabase(f"{shown(self.url)} {_why(self.url, error)}") from error
         except DatabaseError as error:
             raise UnfitDatabase(f"{shown(self.url)} cannot be read as a database") from error
 
@@ -202,18 +248,38 @@ def _scripts() -> Iterator[Any]:
     yield from ScriptDirectory.from_config(migration_config()).walk_revisions()
 
 
-def _check_durability(connection: Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        flush = connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
-        if int(flush) < 2:  # noqa: PLR2004 - 2 is FULL
-            raise UnfitDatabase("SQLite's synchronous is below FULL: commits could be lost")
-        return
-    for name in ("fsync", "full_page_writes", "synchronous_commit"):
-        if connection.exec_driver_sql(f"SHOW {name}").scalar_one() == "off":
-            raise UnfitDatabase(
-                f"PostgreSQL's {name} is off: commits could be lost "
-                "(TURNLOG_ALLOW_UNSAFE_DURABILITY=true serves it all the same)"
+def _why(url: URL, error: OperationalError) -> str:
+    """Say what keeps a database from being opened."""
+    if url.get_backend_name() == "sqlite":
+        path = Path(url.database or "")
+        writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
+        if trouble(error) == "read-only" or (path.exists() and not writable):
+            return (
+                "is read-only and cannot be opened: its write-ahead log needs a file beside it; "
+                "let turnlog write to the file and its directory"
             )
+    return "has no room left" if trouble(error) == "full" else "cannot be reached"
+
+
+def _check_each(engine: Engine, *, allow_unsafe: bool) -> None:
+    """Have every connection to PostgreSQL refuse what does not flush, and bound how it waits."""
+    statement = (
+        f"SELECT set_config('lock_timeout', '{LOCK_MS}', false), "
+        f"set_config('idle_in_transaction_session_timeout', '{IDLE_MS}', false), "
+        + ", ".join(f"current_setting('{name}')" for name in FLUSHING)
+    )
+
+    @event.listens_for(engine, "connect")
+    def _check(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
+        connection.autocommit = True
+        row = connection.execute(statement).fetchone()
+        connection.autocommit = False
+        off = [name for name, value in zip(FLUSHING, row[2:], strict=True) if value == "off"]
+        if off and not allow_unsafe:
+            connection.close()
+            raise UnfitDatabase(f"PostgreSQL's {off[0]} is off: {UNFLUSHED}")
+
+    _ = _check
 
 
 def _found_store(connection: Connection) -> None:
@@ -245,7 +311,7 @@ def _is_empty(url: URL) -> bool:
         engine.dispose()
 
 
-def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
+def _sqlite_engine(url: URL, *, begin: str, size: int, allow_unsafe: bool = False) -> Engine:
     engine = create_engine(
         url,
         hide_parameters=True,  # what was said must not reach an error's text
@@ -260,12 +326,16 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
     def _prepare(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
+        (journal,) = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
+        cursor.execute(f"PRAGMA synchronous={FLUSHED}")
+        (flushed,) = cursor.execute("PRAGMA synchronous").fetchone()
         cursor.execute("PRAGMA foreign_keys=ON")
         # Without it INSERT OR REPLACE would remove rows behind the back of the triggers.
         cursor.execute("PRAGMA recursive_triggers=ON")
         cursor.close()
+        if not allow_unsafe and (journal != "wal" or flushed < _FULL):
+            connection.close()
+            raise UnfitDatabase(f"SQLite's journal is {journal}, flushed at {flushed}: {UNFLUSHED}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -285,6 +355,7 @@ def _postgres_engine(url: URL, pool_size: int) -> Engine:
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=True,
+        pool_recycle=RECYCLED_S,
         isolation_level="READ COMMITTED",
     )
 

@@ -25,6 +25,7 @@ from domain.times import rfc3339
 from infrastructure import clock
 from infrastructure import tables as t
 from infrastructure.database import (
+    FLUSHING,
     Database,
     UnfitDatabase,
     open_database,
@@ -46,7 +47,7 @@ LIBRARIES: Final = (
     "typer",
     "rich",
 )
-FLUSHING: Final = ("fsync", "full_page_writes", "synchronous_commit")
+
 Facts = dict[str, object]
 
 

@@ -43,7 +43,7 @@ def run(url: str, *statements: str) -> None:
 
 def migrate(url: str, change: str) -> None:
     """Run `command.upgrade` or `command.downgrade` as the program does."""
-    database = Database(make_url(url))
+    database = Database(make_url(url), allow_unsafe=True)
     with database.write() as connection:
         config = migration_config()
         config.attributes["connection"] = connection

@@ -237,7 +237,7 @@ def test_a_waiting_follower_hears_of_a_fact_within_100_ms(store: Store) -> None:
 def test_a_process_opens_no_more_connections_than_it_may(
     new_database: NewDatabase, size: int
 ) -> None:
-    database = Database(make_url(new_database("postgresql")), pool_size=size)
+    database = Database(make_url(new_database("postgresql")), pool_size=size, allow_unsafe=True)
     count = text(
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND backend_type = 'client backend'"
