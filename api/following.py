@@ -45,7 +45,8 @@ async def follow(
                 yield b"".join(map(event_frame, page))
                 seen = page[-1].envelope.version
                 quiet = 0.0
-            if not synced and seen >= watermark:
+            # A log that lost its newest fact never comes to the watermark, only to its end.
+            if not synced and (seen >= watermark or len(page) < PAGE):
                 synced = True
                 yield frame("synced", f'{{"version":{watermark}}}'.encode())
             if len(page) == PAGE:

@@ -1,5 +1,7 @@
 """How do sessions and recorded facts look outside?"""
 
+from base64 import b64encode
+
 from api.shapes import Shape, head_shape
 from domain.raw_json import RawJson, dumped
 from domain.readiness import Readiness
@@ -7,6 +9,7 @@ from domain.times import rfc3339
 from infrastructure.agreement import Agreement
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.sessions import SessionView
+from infrastructure.serialization import is_json
 
 
 def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True) -> Shape:
@@ -69,7 +72,7 @@ def event_json(stored: StoredFact) -> bytes:
         "type": envelope.type,
         "schema": envelope.schema,
         "affects": envelope.affects,
-        "data": None if stored.gone else RawJson(stored.state),
+        **_data(stored),
         "recorded_at": rfc3339(envelope.recorded_at),
         "occurred_at": None if envelope.occurred_at is None else rfc3339(envelope.occurred_at),
         "actor": envelope.actor,
@@ -90,3 +93,12 @@ def event_json(stored: StoredFact) -> bytes:
     return dumped(
         {name: value for name, value in shape.items() if value is not None or name == "data"}
     )
+
+
+def _data(stored: StoredFact) -> Shape:
+    """Return what was said; bytes that are no JSON, as a damaged or foreign log has them, apart."""
+    if stored.gone:
+        return {"data": None}
+    if is_json(stored.state):
+        return {"data": RawJson(stored.state)}
+    return {"data": None, "data_base64": b64encode(stored.state).decode()}

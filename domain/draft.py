@@ -50,15 +50,18 @@ def begun(known: State, fact: Recorded) -> Draft:
     """Return the draft of a fact before its meaning is looked at: the head moved, the turn counted.
 
     A fact belongs to the turn that it names; one that names none, or cannot be read, to the turn
-    of its envelope.
+    of its envelope. Facts that a damaged log has lost before it count as unreadable.
     """
     envelope = fact.envelope
     moves = envelope.affects == "history"
+    lost = envelope.version - known.head.version - 1
     head = known.head._replace(
         version=envelope.version,
         hash=fact.hash,
         updated_at=envelope.recorded_at,
         history_version=envelope.version if moves else known.head.history_version,
+        unreadable=known.head.unreadable + lost,
+        tail_open=known.head.tail_open and not lost,
     )
     turn_id: str | None = getattr(fact.event, "turn_id", envelope.turn_id)
     draft = Draft(known=known, fact=fact, head=head)

@@ -59,7 +59,7 @@ def _reasons(head: Head, open_turn: Turn | None, policy: Policy) -> list[Reason]
         detail = f"{head.open_losses} declared losses are not healed"
         reasons.append(Reason(code="records-lost", detail=detail))
     if head.unreadable:
-        detail = f"{head.unreadable} events that change the history cannot be read by this build"
+        detail = f"{head.unreadable} events that may change the history are gone or cannot be read"
         reasons.append(Reason(code="unreadable-events", detail=detail))
     if head.miscounted_turns:
         detail = f"{head.miscounted_turns} turns have another number of records than declared"

@@ -21,7 +21,7 @@ from eventsourcing.persistence import (
 from eventsourcing.utils import Environment
 from sqlalchemy import Connection
 
-from domain.json_text import JsonValue, parse
+from domain.json_text import JsonValue, NotJson, parse
 from domain.recorded import Recorded
 from infrastructure.commit import Contended, Writing
 from infrastructure.database import Database
@@ -111,12 +111,15 @@ class EventLog:
         return list(writing.placed)
 
     def first(self, connection: Connection, project_id: str, session_id: str) -> JsonValue:
-        """Return the data of a session's first fact, if the log has it."""
+        """Return the data of a session's first fact, if the log has it and it can be read."""
         key = find_key(connection, project_id, session_id)
         if key is None:
             return None
-        found = stream_facts(connection, (project_id, session_id, key), limit=1)
-        return parse(found[0].state) if found and not found[0].gone else None
+        found = stream_facts(connection, (project_id, session_id, key), lte=1)
+        try:
+            return parse(found[0].state) if found and not found[0].gone else None
+        except NotJson:
+            return None
 
     def stream(
         self, project_id: str, session_id: str, *, after: int = 0, through: int | None = None

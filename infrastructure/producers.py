@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from domain.canonical import canonical
 from domain.commands import Proposal
-from domain.json_text import JsonValue, parse
+from domain.json_text import JsonValue, NotJson, parse
 from domain.recorded import ProducerStamp, Recorded
 from domain.registry import NAMES
 from infrastructure import tables as t
@@ -139,13 +139,16 @@ def proposals_digest(proposals: Sequence[Proposal]) -> bytes:
 
 
 def facts_digest(facts: Sequence[Recorded]) -> bytes | None:
-    """Return the digest of the batch that became `facts`; None if a body is gone."""
+    """Return the digest of the batch that became `facts`; None if a body is gone or damaged."""
     events: list[tuple[str, int | None, bytes]] = []
     for fact in facts:
         if fact.body is None:
             return None
         events.append((fact.envelope.type, fact.envelope.occurred_at, fact.body))
-    return _digest(events)
+    try:
+        return _digest(events)
+    except NotJson:
+        return None
 
 
 def _digest(events: Sequence[tuple[str, int | None, bytes]]) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, TypeAlias, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from domain.decided import Decided
 from domain.events import Fact, Opaque, SessionEvent
@@ -47,6 +48,15 @@ def decode(type_: str, schema: int, body: bytes | None, lifts: Lifts = LIFTS) ->
         return event_of(type_, members)
     except (Unreadable, KeyError):
         return Opaque(reason="unreadable")
+
+
+def is_json(body: bytes) -> bool:
+    """Tell whether stored bytes are one JSON value, and can stand inside of another."""
+    try:
+        from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def members_of(type_: str, body: bytes) -> Members:

@@ -16,7 +16,7 @@ from infrastructure.agreement import Agreement, agreement_of
 from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head
 from infrastructure.prepared import Prepared
-from infrastructure.serialization import decode, members_of
+from infrastructure.serialization import Unreadable, decode, members_of
 from infrastructure.view_rows import head_of, turn_of
 
 StatusFilter: TypeAlias = Literal["open", "archived", "deleted", "all"]
@@ -72,16 +72,14 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
     opened = _fact_body(connection, key, 1)
     source = config = agent_id = None
     if opened is not None:
-        type_, schema, body = opened
-        members = members_of(type_, body)
-        source = _given(members.get("source"))
-        fact = decode(type_, schema, body)
+        source = _given(opened, "source")
+        fact = decode(*opened)
         if isinstance(fact, SessionOpened) and fact.parent is not None:
             agent_id = fact.parent.agent_id
     if head.config_version is not None:
         configured = _fact_body(connection, key, head.config_version)
         if configured is not None:
-            config = _given(members_of(configured[0], configured[2]).get("config"))
+            config = _given(configured, "config")
     return SessionView(
         session_id=target.session_id,
         head=head,
@@ -203,5 +201,11 @@ def _fact_body(connection: Connection, key: int, version: int) -> tuple[str, int
     return row.type, row.schema, bytes(row.body)
 
 
-def _given(value: object) -> RawJson | None:
+def _given(stored: tuple[str, int, bytes], name: str) -> RawJson | None:
+    """Return a member as it was sent, if it was and can be read."""
+    type_, _, body = stored
+    try:
+        value = members_of(type_, body).get(name)
+    except Unreadable:
+        return None
     return value if isinstance(value, RawJson) and value != b"null" else None

@@ -94,3 +94,10 @@ def test_what_a_newer_build_wrote_is_counted_only_if_it_changes_history() -> Non
     assert folded(OPENED, unknown).head.unreadable == 1
     quiet = fold(recorded(unknown, after=recorded(OPENED, started(), said("a")), affects="none"))
     assert (quiet.head.unreadable, quiet.head.tail_open) == (0, True)
+
+
+def test_facts_that_a_damaged_log_has_lost_count_as_unreadable() -> None:
+    facts = recorded(OPENED, started(), said("a"), said("b"))
+    damaged = fold([*facts[:2], facts[3]])
+    assert (damaged.head.unreadable, damaged.head.version) == (1, 4)
+    assert damaged.head.messages == 2

@@ -1,0 +1,178 @@
+"""A session that was damaged by hand is readable around it, and is told to be damaged."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import httpx
+import pytest
+
+from infrastructure.rebuilding import rebuild
+from tests.api.batches import Json, append, batch, turn
+from tests.api.serving import Served
+from tests.api.streams import stream, until_synced
+from tests.api.waiting import caught_up
+from tests.infrastructure.journeys import by_hand, eventful
+from tests.infrastructure.writing import Store
+
+VERSIONS = 19
+"""What `eventful` records."""
+DAMAGES = {
+    "no-event": "DELETE FROM events WHERE session_key = {} AND version = {}",
+    "no-body": "DELETE FROM bodies WHERE session_key = {} AND version = {}",
+    "garbled": "UPDATE bodies SET body = salt WHERE session_key = {} AND version = {}",
+}
+DAMAGED = [f"{damage}-{version}" for damage, version in product(DAMAGES, range(1, VERSIONS + 1))]
+HELLO: Json = {"messages": [{"role": "user", "content": "again"}]}
+AGAIN = batch(1, *turn("t9"), producer="p1")
+KNOWN = {200, 201, 409}
+GETS = (
+    "",
+    "/events?limit=200",
+    "/events?order=desc&types=message-recorded,turn-started",
+    "/events/7",
+    "/transcript",
+    "/transcript?include=archived&order=desc&limit=2",
+    "/transcript?at=4",
+    "/transcript?at=12&include=archived",
+    "/transcript?at=2100-01-01T00:00:00Z",
+    "/transcript?format=openai",
+    "/transcript?format=anthropic&at=9",
+    "/transcript?format=ui",
+    "/turns",
+    "/turns?at=5",
+    "/turns/t1",
+    "/turns/t2",
+    "/approvals?status=all",
+    "/approvals?status=all&at=6",
+    "/fingerprint?v1=true",
+    "/fingerprint?at=7&v1=true",
+    "/readiness",
+    "/readiness?at=10",
+    "/audit?limit=200",
+    "/export",
+    "/usage",
+)
+ELSEWHERE = (
+    "/sessions?limit=200&status=all",
+    "/approvals?status=all&limit=200",
+    "/usage",
+    "/search?q=again",
+    "/agreement",
+)
+
+
+@dataclass
+class Damaged:
+    """A server with a session that is whole, and one for each damage; what went wrong."""
+
+    client: httpx.Client
+    store: Store
+    wrong: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    def get(self, path: str) -> httpx.Response:
+        return self.noted(path, self.client.get(path))
+
+    def post(self, path: str, body: Json) -> httpx.Response:
+        return self.noted(path, self.client.post(path, json=body))
+
+    def noted(self, path: str, answer: httpx.Response) -> httpx.Response:
+        if answer.status_code not in {200, 201} and path != "/sessions/no-event-7/events/7":
+            self.wrong.append((path, answer.status_code))
+        return answer
+
+
+@pytest.fixture
+def damaged(own_server: Served) -> Iterator[Damaged]:
+    store = Store(own_server.log.database)
+    for session_id in ("whole", *DAMAGED):
+        eventful(store, session_id)
+    with by_hand(store) as connection:
+        for key, session_id in enumerate(DAMAGED, 2):
+            damage, _, version = session_id.rpartition("-")
+            connection.exec_driver_sql(DAMAGES[damage].format(key, version))
+    with own_server.client("default") as client:
+        yield Damaged(client, store)
+    store.runner.close()
+
+
+def messages(damaged: Damaged, session_id: str) -> list[Json]:
+    """Return all messages, as if every session had the same id."""
+    path = f"/sessions/{session_id}/transcript?include=archived&limit=200"
+    found: list[Json] = json.loads(
+        damaged.get(path).text.replace(f'"g-{session_id}"', '"g-whole"')
+    )["items"]
+    return found
+
+
+def is_whole(message: Json) -> bool:
+    return all(part["type"] != "missing" for part in message["parts"])
+
+
+def test_every_route_answers_and_shows_what_is_left(damaged: Damaged, own_server: Served) -> None:
+    for session_id in DAMAGED:
+        for path in GETS:
+            answer = damaged.get(f"/sessions/{session_id}{path}")
+            if path != "/export":
+                answer.json()
+        damaged.post(f"/sessions/{session_id}/compare", HELLO)
+    caught_up(own_server)
+    for path in ELSEWHERE:
+        damaged.get(path)
+    assert damaged.wrong == []
+
+    whole = messages(damaged, "whole")
+    for session_id in DAMAGED:
+        shown = messages(damaged, session_id)
+        assert [each["index"] for each in shown] == [each["index"] for each in whole]
+        left = [(a, b) for a, b in zip(shown, whole, strict=True) if is_whole(a)]
+        assert len(left) >= len(whole) - 1
+        assert [a["parts"] for a, _ in left] == [b["parts"] for _, b in left], session_id
+
+
+def test_the_place_is_named(damaged: Damaged) -> None:
+    reasons = {"no-event": "missing-event", "no-body": "missing-body", "garbled": "body-mismatch"}
+    assert damaged.post("/sessions/whole/verify", {}).json()["ok"]
+    for session_id in DAMAGED:
+        damage, _, version = session_id.rpartition("-")
+        found = damaged.post(f"/sessions/{session_id}/verify", {}).json()
+        assert found["first_bad"] == {"version": int(version), "reason": reasons[damage]}
+    assert damaged.wrong == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_once_rebuilt_a_session_that_lost_history_is_not_ready(
+    own_server: Served, damage: str
+) -> None:
+    store = Store(own_server.log.database)
+    with own_server.client("default") as client:
+        append(client, "s", batch(1, *turn("t1"), *turn("t2")))
+        assert client.get("/sessions/s/readiness").json()["ready"]
+        with by_hand(store) as connection:
+            connection.exec_driver_sql(DAMAGES[damage].format(1, 3))
+        rebuild(own_server.log.database, own_server.log.runner)
+        told = client.get("/sessions/s/readiness").json()
+    store.runner.close()
+    assert [reason["code"] for reason in told["reasons"]] == ["unreadable-events"]
+
+
+def test_a_stream_tells_what_is_left(damaged: Damaged) -> None:
+    for session_id in ("no-event-1", "no-event-5", "no-event-19", "no-body-3", "garbled-2"):
+        with stream(damaged.client, session_id) as frames:
+            told = [frame.json["version"] for frame in until_synced(frames)]
+        lost = {int(session_id.rpartition("-")[2])} if "no-event" in session_id else set[int]()
+        assert told == sorted({*range(1, VERSIONS + 1)} - lost)
+
+
+def test_a_damaged_session_goes_on(damaged: Damaged) -> None:
+    for session_id in DAMAGED:
+        answer = append(damaged.client, session_id, batch(1, *turn("t9"), producer="later"))
+        damaged.noted(session_id, answer)
+        # Whether it is the same request again cannot always be told.
+        for path, again in (("", {"session_id": session_id}), (f"/{session_id}/events", AGAIN)):
+            assert damaged.client.post(f"/sessions{path}", json=again).status_code in KNOWN
+        path = f"/sessions/{session_id}"
+        damaged.noted(path, damaged.client.patch(path, json={"title": "T", "archived": True}))
+        assert messages(damaged, session_id)[-1]["parts"] == [{"type": "text", "text": "Hello."}]
+    assert damaged.wrong == []
