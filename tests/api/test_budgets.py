@@ -1,0 +1,248 @@
+"""What may a request cost the database? As much after 1,000 events as after ten: a table says.
+
+What costs more fails, and is named. What has become cheaper passes: `-rP` shows what is, for the
+table here and in docs/performance.md to be lowered to.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from tests.api.batches import Json, answered, batch, called, completed, event, said, started, turn
+from tests.api.costs import Cost, Meter, metered
+from tests.api.serving import open_log
+from tests.databases import DatabaseKind
+
+BASE: Final = "http://127.0.0.1/v1/projects/default"
+WARM, SHORT, LONG = "warm", "short", "long"
+HISTORY: Final[Mapping[str, int]] = {WARM: 10, SHORT: 10, LONG: 1_000}
+"""Each session, and how many events it has before anything is measured."""
+EVENTS_A_TURN = 5
+
+
+@dataclass(slots=True)
+class Asking:
+    """A client, the session that it asks about, and the batches it has sent to it."""
+
+    client: TestClient
+    session: str
+    sequence: int = 0
+
+    def get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - the client's own
+        return self.client.get(f"{BASE}{path}", params=query)
+
+    def post(self, path: str, body: object) -> Any:  # noqa: ANN401 - the client's own
+        return self.client.post(f"{BASE}{path}", json=body)
+
+    def of_session(self, path: str = "", **query: str | int) -> Any:  # noqa: ANN401
+        return self.get(f"/sessions/{self.session}{path}", **query)
+
+    def append(self, *events: Json) -> Any:  # noqa: ANN401 - the client's own
+        self.sequence += 1
+        body = batch(self.sequence, *events, producer=f"runner-{self.session}")
+        return self.post(f"/sessions/{self.session}/events", body)
+
+    def whole_turn(self, name: str) -> list[Json]:
+        return [
+            started(name),
+            called(name, f"c-{name}"),
+            answered(name, f"c-{name}"),
+            said(name, "Done."),
+            completed(name),
+        ]
+
+
+Request = Callable[[Asking], Any]
+
+
+def imported(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
+    row = (
+        f'{{"session_id":"rows-{asking.session}","external_id":"1","role":"user","content":"Hi",'
+        f'"occurred_at":"2026-01-01T00:00:00Z"}}\n'
+    )
+    return asking.client.post(
+        f"{BASE}/imports",
+        content=row.encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+        params={"format": "rows"},
+    )
+
+
+QUESTION: Final = {"role": "user", "content": "Hello?"}
+REQUESTS: Final[Mapping[str, Request]] = {
+    "POST /sessions": lambda a: a.post("/sessions", {"session_id": f"new-{a.session}"}),
+    "POST .../events, a turn": lambda a: a.append(*a.whole_turn("t-new")),
+    "POST .../events, its session": lambda a: a.post(
+        f"/sessions/born-{a.session}/events", batch(1, *turn("t1"), producer=f"born-{a.session}")
+    ),
+    "POST .../events, one event": lambda a: a.append(started("t-open")),
+    "POST .../events, once more": lambda a: a.post(
+        f"/sessions/{a.session}/events",
+        batch(a.sequence, started("t-open"), producer=f"runner-{a.session}"),
+    ),
+    "POST .../events, a gate": lambda a: a.append(
+        event("gate-opened", turn_id="t-open", kind="permission", permission_id="p")
+    ),
+    "GET /approvals": lambda a: a.get("/approvals"),
+    "GET .../approvals": lambda a: a.of_session("/approvals"),
+    "GET .../approvals/{name}": lambda a: a.of_session("/approvals/p"),
+    "POST .../events, a decision": lambda a: a.append(
+        event(
+            "gate-decided",
+            permission_id="p",
+            verdict="approved",
+            decided_by="person",
+            via="in-band",
+        )
+    ),
+    "POST /producers/{id}/epochs": lambda a: a.post(f"/producers/other-{a.session}/epochs", {}),
+    "GET /sessions": lambda a: a.get("/sessions", limit=2),
+    "GET /sessions/{id}": lambda a: a.of_session(),
+    "PATCH /sessions/{id}": lambda a: a.client.patch(
+        f"{BASE}/sessions/{a.session}", json={"title": "Anew"}
+    ),
+    "GET .../events": lambda a: a.of_session("/events"),
+    "GET .../events/{version}": lambda a: a.of_session("/events/3"),
+    "GET .../transcript, first page": lambda a: a.of_session("/transcript", limit=3),
+    "GET .../transcript, last page": lambda a: a.of_session("/transcript", limit=3, order="desc"),
+    "GET .../transcript, at a version": lambda a: a.of_session("/transcript", limit=3, at="5"),
+    "GET .../transcript, format=openai": lambda a: a.of_session("/transcript", format="openai"),
+    "GET .../transcript, format=anthropic": lambda a: a.of_session(
+        "/transcript", format="anthropic"
+    ),
+    "GET .../transcript, format=ui": lambda a: a.of_session("/transcript", format="ui"),
+    "GET .../turns": lambda a: a.of_session("/turns"),
+    "GET .../turns/{id}": lambda a: a.of_session("/turns/t1"),
+    "GET .../readiness": lambda a: a.of_session("/readiness"),
+    "GET .../fingerprint": lambda a: a.of_session("/fingerprint"),
+    "GET .../audit": lambda a: a.of_session("/audit"),
+    "GET .../usage": lambda a: a.of_session("/usage"),
+    "GET /usage": lambda a: a.get("/usage"),
+    "GET /agreement": lambda a: a.get("/agreement"),
+    "GET /search": lambda a: a.get("/search", q="Hello", limit=3),
+    "POST .../compare": lambda a: a.post(
+        f"/sessions/{a.session}/compare", {"messages": [QUESTION, QUESTION]}
+    ),
+    "POST /imports, one row": imported,
+    "DELETE /sessions/{id}": lambda a: a.client.delete(f"{BASE}/sessions/new-{a.session}"),
+}
+
+
+class Budget(NamedTuple):
+    """Statements on each database; round trips to PostgreSQL; commits, alike on both."""
+
+    sqlite: int
+    postgresql: int
+    trips: int
+    commits: int
+
+    def of(self, kind: DatabaseKind) -> Cost:
+        """Return it as one database has it."""
+        if kind == "sqlite":
+            return Cost(self.sqlite, 0, self.commits)
+        return Cost(self.postgresql, self.trips, self.commits)
+
+
+BUDGETS: Final[Mapping[str, Budget]] = {
+    "POST /sessions": Budget(11, 11, 16, 1),
+    "POST .../events, a turn": Budget(23, 23, 11, 1),
+    "POST .../events, its session": Budget(19, 19, 12, 1),
+    "POST .../events, one event": Budget(10, 10, 10, 1),
+    "POST .../events, once more": Budget(8, 9, 12, 0),
+    "POST .../events, a gate": Budget(11, 11, 11, 1),
+    "POST .../events, a decision": Budget(12, 12, 12, 1),
+    "GET /approvals": Budget(1, 1, 4, 0),
+    "GET .../approvals": Budget(4, 4, 7, 0),
+    "GET .../approvals/{name}": Budget(4, 4, 7, 0),
+    "POST /producers/{id}/epochs": Budget(3, 3, 6, 1),
+    "GET /sessions": Budget(3, 3, 6, 0),
+    "GET /sessions/{id}": Budget(5, 5, 8, 0),
+    "PATCH /sessions/{id}": Budget(11, 11, 16, 1),
+    "DELETE /sessions/{id}": Budget(5, 5, 7, 1),
+    "GET .../events": Budget(5, 5, 8, 0),
+    "GET .../events/{version}": Budget(4, 4, 7, 0),
+    "GET .../transcript, first page": Budget(8, 8, 11, 0),
+    "GET .../transcript, last page": Budget(7, 7, 10, 0),
+    "GET .../transcript, at a version": Budget(9, 9, 12, 0),
+    "GET .../transcript, format=openai": Budget(8, 8, 11, 0),
+    "GET .../transcript, format=anthropic": Budget(8, 8, 11, 0),
+    "GET .../transcript, format=ui": Budget(8, 8, 11, 0),
+    "GET .../turns": Budget(4, 4, 7, 0),
+    "GET .../turns/{id}": Budget(4, 4, 7, 0),
+    "GET .../readiness": Budget(3, 3, 6, 0),
+    "GET .../fingerprint": Budget(3, 3, 6, 0),
+    "GET .../audit": Budget(4, 4, 7, 0),
+    "POST .../compare": Budget(15, 15, 21, 1),
+    "GET /agreement": Budget(2, 2, 5, 0),
+    "GET .../usage": Budget(10, 10, 13, 0),
+    "GET /usage": Budget(7, 7, 10, 0),
+    "GET /search": Budget(5, 5, 8, 0),
+    "POST /imports, one row": Budget(23, 23, 27, 2),
+}
+
+
+@contextmanager
+def asking_at(url: str, directory: Path) -> Generator[tuple[Mapping[str, Asking], Meter]]:
+    """Give who asks about each session, with its history, and what it costs."""
+    with metered(url, directory) as (through, meter), open_log(through) as log:
+        # Without its lifespan nothing follows the log meanwhile.
+        client = TestClient(create_app(log))
+        asking = {name: Asking(client, name) for name in HISTORY}
+        for name, events in HISTORY.items():
+            turns = events // EVENTS_A_TURN
+            every = [e for n in range(1, turns + 1) for e in asking[name].whole_turn(f"t{n}")]
+            assert asking[name].append(*every).status_code == 201
+        for view in log.following.names:
+            log.following.catch_up(view)
+        yield asking, meter
+        client.close()
+
+
+def costs(asking: Asking, meter: Meter) -> dict[str, Cost]:
+    """Return what each request costs."""
+    found: dict[str, Cost] = {}
+    for name, request in REQUESTS.items():
+        meter.reset()
+        answer = request(asking)
+        found[name] = meter.cost
+        assert answer.status_code < 300, (name, answer.text)
+    return found
+
+
+def over(name: str, cost: Cost, kind: DatabaseKind) -> list[str]:
+    """Return what costs more than its budget, in words."""
+    most = BUDGETS[name].of(kind)
+    return [
+        f"{name} on {kind}: {found} {what}, at most {allowed}"
+        for what, found, allowed in zip(Cost._fields, cost, most, strict=True)
+        if found > allowed
+    ]
+
+
+def test_no_request_costs_more_than_its_budget_however_long_its_session(
+    database_kind: DatabaseKind, database_url: str, tmp_path: Path
+) -> None:
+    with asking_at(database_url, tmp_path) as (asking, meter):
+        costs(asking[WARM], meter)
+        short = costs(asking[SHORT], meter)
+        long = costs(asking[LONG], meter)
+
+    assert set(short) == set(BUDGETS)
+    for name, cost in long.items():
+        print(database_kind, name, cost)  # noqa: T201 - what the table could say by now
+    assert [line for name, cost in short.items() for line in over(name, cost, database_kind)] == []
+    assert [line for name, cost in long.items() for line in over(name, cost, database_kind)] == []
+    grown = {name for name in long if long[name].statements > short[name].statements}
+    # The beginning of a long session and its end are two pages; of a short one they are one.
+    assert grown <= {"POST .../compare"}
+
+
+def test_the_budgets_are_documented() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
+    lines = [f"| `{name}` | {' | '.join(map(str, budget))} |" for name, budget in BUDGETS.items()]
+    assert [line for line in lines if line not in documented] == []
