@@ -1,7 +1,8 @@
 """How fast do views follow the log, and how long does a search take?
 
 Each database in turn: messages are appended, the followers catch up from nothing, then queries of
-several kinds are asked in turn. `python benchmarks/followers.py --help`.
+several kinds are asked in turn. With `--url` it is one database that is kept: what it holds already
+is not appended again. `python benchmarks/followers.py --help`.
 """
 
 import argparse
@@ -9,8 +10,10 @@ import random
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
@@ -39,20 +42,22 @@ with warnings.catch_warnings():
 
 SESSION = 250
 WORDS_A_MESSAGE = 60
+WORDS = 30_000  # tried; some come twice
 SYLLABLES = ("ka", "to", "mi", "re", "su", "lo", "ven", "dar", "qui", "pel", "nor", "zha")
 ROUNDS = 100
 
 
 def vocabulary(chance: random.Random) -> list[str]:
     """Return words as common as words are: the first often, the last hardly ever."""
-    made = {"".join(chance.choices(SYLLABLES, k=3)) for _ in range(2_000)}
+    made = {"".join(chance.choices(SYLLABLES, k=4)) for _ in range(WORDS)}
     return [*sorted(made), "read_config_file", "parseHttpRequest"]
 
 
-def message(chance: random.Random, known: list[str]) -> str:
-    """Return a message of some 400 bytes."""
-    weights = [1 / rank for rank in range(1, len(known) + 1)]
-    return " ".join(chance.choices(known, weights, k=WORDS_A_MESSAGE))
+def messages_of(chance: random.Random, known: Sequence[str]) -> Iterator[str]:
+    """Yield messages of some 500 bytes."""
+    weights = list(accumulate(1 / rank for rank in range(1, len(known) + 1)))
+    while True:
+        yield " ".join(chance.choices(known, cum_weights=weights, k=WORDS_A_MESSAGE))
 
 
 def proposal(type_: str, data: dict[str, object]) -> Proposal:
@@ -61,22 +66,21 @@ def proposal(type_: str, data: dict[str, object]) -> Proposal:
     return Proposal(event=event_of(type_, members_of(type_, body)), body=body)
 
 
-def fill(log: Turnlog, messages: int, chance: random.Random) -> list[str]:
-    """Append so many messages, with a record of usage for every tenth; return the words."""
-    known = vocabulary(chance)
+def fill(log: Turnlog, messages: int, said: Iterator[str]) -> None:
+    """Append so many messages, with a record of usage for every tenth."""
     for number in range(messages // SESSION):
         events = [
             proposal(
                 "turn-started",
                 {
                     "turn_id": "t1",
-                    "messages": [{"role": "user", "content": message(chance, known)}],
+                    "messages": [{"role": "user", "content": next(said)}],
                 },
             )
         ]
         for index in range(1, SESSION):
-            said = {"role": "assistant", "content": message(chance, known)}
-            events.append(proposal("message-recorded", {"turn_id": "t1", "message": said}))
+            answer = {"role": "assistant", "content": next(said)}
+            events.append(proposal("message-recorded", {"turn_id": "t1", "message": answer}))
             if index % 10 == 0:
                 usage: dict[str, object] = {
                     "turn_id": "t1",
@@ -92,7 +96,6 @@ def fill(log: Turnlog, messages: int, chance: random.Random) -> list[str]:
         )
         target = Target(project_id="default", session_id=f"s{number}")
         log.runner.run(partial(_append, log, target, request))
-    return known
 
 
 def _append(log: Turnlog, target: Target, request: BatchRequest, attempt: Attempt) -> None:
@@ -104,14 +107,10 @@ def measure(name: str, url: str, messages: int) -> None:
     create_schema(url)
     settings = Settings(database_url=make_url(url), allow_unverified_turns=True)
     with open_turnlog(settings) as log:
-        known = fill(log, messages, random.Random(7))  # noqa: S311 - the same in every run
-        assert log.read_now(visible_through) > 0
-        events = messages + (messages // SESSION) * (1 + (SESSION - 1) // 10)
-        for view in log.following.names:
-            began = perf_counter()
-            log.following.catch_up(view)
-            took = perf_counter() - began
-            print(f"| {name} | {view} follows | {events / took:,.0f} events/s | |")
+        chance = random.Random(7)  # noqa: S311 - the same in every run
+        known = vocabulary(chance)
+        if not log.read_now(visible_through):
+            follow(name, log, messages, messages_of(chance, known))
         rare = known[-200:-2]
         queries = {
             "a rare word": [rare[n % len(rare)] for n in range(ROUNDS)],
@@ -129,6 +128,20 @@ def measure(name: str, url: str, messages: int) -> None:
             every += times
             print(f"| {name} | {kind} | p50 {_ms(median(times))} | p99 {_ms(_p99(times))} |")
         print(f"| {name} | every query | p50 {_ms(median(every))} | p99 {_ms(_p99(every))} |")
+
+
+def follow(name: str, log: Turnlog, messages: int, said: Iterator[str]) -> None:
+    """Fill a database, have its views follow, and print what it took."""
+    events = messages + (messages // SESSION) * (1 + (SESSION - 1) // 10)
+    _told(name, "appended, in batches", events, partial(fill, log, messages, said))
+    for view in log.following.names:
+        _told(name, f"{view} follows", events, partial(log.following.catch_up, view))
+
+
+def _told(name: str, what: str, events: int, work: Callable[[], object]) -> None:
+    began = perf_counter()
+    work()
+    print(f"| {name} | {what} | {events / (perf_counter() - began):,.0f} events/s | |", flush=True)
 
 
 def _searched(log: Turnlog, text: str) -> float:
@@ -149,11 +162,15 @@ def _ms(seconds: float) -> str:
 def main() -> None:
     """Measure each database, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--messages", type=int, default=200_000)
+    parser.add_argument("--url", help="a database to keep; made if it is not there")
     parser.add_argument("--only", choices=("sqlite", "postgresql"))
     given = parser.parse_args()
-    print(f"{given.messages:,} messages of some 400 bytes, pages of 50\n")
+    print(f"{given.messages:,} messages of some 500 bytes, pages of 50\n")
     print("| database | what | measured | |\n|---|---|---|---|")
+    if given.url:
+        measure("kept", given.url, given.messages)
+        return
     with ExitStack() as stack:
         if given.only != "postgresql":
             folder = stack.enter_context(tempfile.TemporaryDirectory())
