@@ -12,10 +12,11 @@ from sqlalchemy import Connection, Select, bindparam, func, literal, select
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
-from domain.state import Changes, Head, State
+from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
-from infrastructure.prepared import Prepared, copy_rows, pipelined
+from infrastructure.prepared import Prepared, PreparedRows, copy_rows, pipelined
 from infrastructure.view_rows import (
+    FIELDS,
     INSERT_HEAD,
     UPDATE_HEAD,
     UPSERT_CALL,
@@ -24,7 +25,7 @@ from infrastructure.view_rows import (
     UPSERT_MESSAGE,
     UPSERT_TURN,
     Values,
-    message_values,
+    message_row,
     values,
 )
 
@@ -39,8 +40,12 @@ _INSERT_STREAM: Final = Prepared(
         .returning(t.streams.c.session_key)
     )
 )
-_INSERT_EVENT: Final = Prepared(lambda _: t.events.insert())
-_INSERT_BODY: Final = Prepared(lambda _: t.bodies.insert())
+_INSERT_EVENT: Final = PreparedRows(
+    lambda _: t.events.insert(), [column.name for column in t.events.columns]
+)
+_INSERT_BODY: Final = PreparedRows(
+    lambda _: t.bodies.insert(), [column.name for column in t.bodies.columns]
+)
 
 
 def _store(dialect: str) -> Select[Any, Any, Any]:
@@ -141,14 +146,9 @@ def write(writing: Writing) -> list[int]:
         _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
     _place_knowledge(writing, session_key)
-    events = [event_values(fact, session_key) for fact in writing.placed]
-    bodies: list[Values] = [
-        {
-            "session_key": session_key,
-            "version": fact.version,
-            "salt": fact.salt,
-            "body": fact.body,
-        }
+    events = [event_row(fact, session_key) for fact in writing.placed]
+    bodies = [
+        (session_key, fact.version, fact.salt, fact.body)
         for fact in writing.placed
         if fact.body is not None
     ]
@@ -157,8 +157,8 @@ def write(writing: Writing) -> list[int]:
         copy_rows(connection, t.bodies, bodies)
         events, bodies = [], []
     with pipelined(connection):
-        _INSERT_EVENT.many(connection, events)
-        _INSERT_BODY.many(connection, bodies)
+        _INSERT_EVENT.rows(connection, events)
+        _INSERT_BODY.rows(connection, bodies)
         write_views(connection, session_key, writing.project_id, writing.changes)
     return positions
 
@@ -177,12 +177,11 @@ def _at(fact: Recorded, position: int) -> Recorded:
 
 def _write_head(writing: Writing, session_key: int) -> int:
     connection = writing.commit.connection
-    head = head_values(writing.state.head, session_key, writing.project_id)
+    head = FIELDS[Head](writing.state.head)
     if writing.seen == 0:
-        return int(INSERT_HEAD.run(connection, head).scalar_one())
-    del head["project_id"], head["session_key"]
-    guard = {"session_key_": session_key, "seen_": writing.seen}
-    xid = UPDATE_HEAD.run(connection, head | guard).scalar_one_or_none()
+        row = (session_key, writing.project_id, *head)
+        return int(INSERT_HEAD.row(connection, row).scalar_one())
+    xid = UPDATE_HEAD.row(connection, (session_key, writing.seen, *head)).scalar_one_or_none()
     if xid is None:
         raise Contended
     return int(xid)
@@ -217,37 +216,36 @@ def head_values(head: Head, session_key: int, project_id: str) -> Values:
     return values(head) | {"session_key": session_key, "project_id": project_id}
 
 
-def event_values(fact: Recorded, session_key: int) -> Values:
-    """Return the columns of an event."""
+def event_row(fact: Recorded, session_key: int) -> tuple[object, ...]:
+    """Return the columns of an event, in the table's order."""
     envelope = fact.envelope
     producer = envelope.producer
-    return {
-        "session_key": session_key,
-        "version": envelope.version,
-        "position": fact.position,
-        "event_id": envelope.event_id,
-        "type": envelope.type,
-        "schema": envelope.schema,
-        "history": envelope.affects == "history",
-        "recorded_at": envelope.recorded_at,
-        "occurred_at": envelope.occurred_at,
-        "actor": envelope.actor,
-        "producer_id": producer.producer_id if producer else None,
-        "producer_epoch": producer.epoch if producer else None,
-        "producer_sequence": producer.sequence if producer else None,
-        "batch": envelope.batch,
-        "turn_id": envelope.turn_id,
-        "trace_id": envelope.trace_id,
-        "body_digest": envelope.body_digest,
-        "hash": fact.hash,
-    }
+    return (
+        session_key,
+        envelope.version,
+        fact.position,
+        envelope.event_id,
+        envelope.type,
+        envelope.schema,
+        envelope.affects == "history",
+        envelope.recorded_at,
+        envelope.occurred_at,
+        envelope.actor,
+        producer.producer_id if producer else None,
+        producer.epoch if producer else None,
+        producer.sequence if producer else None,
+        envelope.batch,
+        envelope.turn_id,
+        envelope.trace_id,
+        envelope.body_digest,
+        fact.hash,
+    )
 
 
 def write_views(
     connection: Connection, session_key: int, project_id: str, changes: Sequence[Changes]
 ) -> None:
     """Write each record that `changes` touched, in its last state, but the head."""
-    key: Values = {"session_key": session_key}
     turns = {turn.turn_id: turn for change in changes for turn in change.turns}
     calls = {
         (call.turn_id, call.tool_call_id, call.occurrence): call
@@ -257,9 +255,11 @@ def write_views(
     gates = {gate.gate_id: gate for change in changes for gate in change.gates}
     messages = {message.index: message for change in changes for message in change.messages}
     losses = {loss.version: loss for change in changes for loss in change.losses}
-    UPSERT_TURN.many(connection, [values(turn) | key for turn in turns.values()])
-    UPSERT_CALL.many(connection, [values(call) | key for call in calls.values()])
-    project: Values = {"project_id": project_id}
-    UPSERT_GATE.many(connection, [values(gate) | key | project for gate in gates.values()])
-    UPSERT_MESSAGE.many(connection, [message_values(m) | key for m in messages.values()])
-    UPSERT_LOSS.many(connection, [values(loss) | key for loss in losses.values()])
+    turn_of, call_of, gate_of, loss_of = (FIELDS[kind] for kind in (Turn, Call, Gate, Loss))
+    UPSERT_TURN.rows(connection, [(session_key, *turn_of(turn)) for turn in turns.values()])
+    UPSERT_CALL.rows(connection, [(session_key, *call_of(call)) for call in calls.values()])
+    UPSERT_GATE.rows(
+        connection, [(session_key, project_id, *gate_of(gate)) for gate in gates.values()]
+    )
+    UPSERT_MESSAGE.rows(connection, [message_row(session_key, m) for m in messages.values()])
+    UPSERT_LOSS.rows(connection, [(session_key, *loss_of(loss)) for loss in losses.values()])

@@ -6,9 +6,11 @@ pass: integers, text, bytes, None; rows come back as the driver gives them, with
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
 from sqlalchemy import (
@@ -22,9 +24,12 @@ from sqlalchemy import (
     String,
     Table,
 )
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 
 Params: TypeAlias = Mapping[str, object]
+Values: TypeAlias = tuple[object, ...]
 
 
 class Rows(list[Any]):
@@ -45,9 +50,16 @@ class Rows(list[Any]):
 
 @dataclass(slots=True)
 class _Compiled:
+    """A statement's text, with its parameters in the order in which the driver wants them."""
+
     sql: str
+    order: tuple[str, ...]
     constants: dict[str, object]
     row: Callable[..., Any] | None = None
+
+    def arranged(self, params: Params) -> Values:
+        given = {**self.constants, **params} if self.constants else params
+        return tuple([given[name] for name in self.order])
 
 
 class Prepared:
@@ -64,46 +76,93 @@ class Prepared:
             DBAPIError: what the driver raised, as SQLAlchemy names it.
         """
         compiled = self._compiled(connection)
+        return self._once(connection, compiled, compiled.arranged(params))
+
+    def _once(self, connection: Connection, compiled: _Compiled, values: Values) -> Rows:
         cursor = _cursor(connection)
         try:
-            cursor.execute(compiled.sql, {**compiled.constants, **params})
+            cursor.execute(compiled.sql, values)
             if cursor.description is None:
                 return Rows()
             if compiled.row is None:
                 compiled.row = _row_class(tuple(column[0] for column in cursor.description))
             return Rows(map(compiled.row, cursor.fetchall()))
         except connection.dialect.loaded_dbapi.Error as error:
-            raise _named(error, compiled.sql, connection) from error
+            raise named(error, compiled.sql, connection) from error
         finally:
             cursor.close()
 
-    def many(self, connection: Connection, params: Sequence[Params]) -> None:
+    def many(self, connection: Connection, params: Iterable[Params]) -> None:
         """Execute for each of `params`; nothing at all for none.
 
         Raises:
             DBAPIError: as `run`.
         """
-        if not params:
+        self._each(connection, list(map(self._compiled(connection).arranged, params)))
+
+    def _each(self, connection: Connection, rows: Sequence[Values]) -> None:
+        if not rows:
             return
         compiled = self._compiled(connection)
         cursor = _cursor(connection)
         try:
-            cursor.executemany(compiled.sql, [{**compiled.constants, **each} for each in params])
+            cursor.executemany(compiled.sql, rows)
         except connection.dialect.loaded_dbapi.Error as error:
-            raise _named(error, compiled.sql, connection) from error
+            raise named(error, compiled.sql, connection) from error
         finally:
             cursor.close()
 
     def _compiled(self, connection: Connection) -> _Compiled:
-        dialect = connection.dialect
-        known = self._known.get(dialect.name)
+        name = connection.dialect.name
+        known = self._known.get(name)
         if known is None:
-            built = self._build(dialect.name).compile(dialect=dialect)
-            constants = {
-                name: value for name, value in (built.params or {}).items() if value is not None
-            }
-            known = self._known[dialect.name] = _Compiled(str(built), constants)
+            built: Any = self._build(name).compile(dialect=_POSITIONAL[name]())
+            constants = {n: value for n, value in (built.params or {}).items() if value is not None}
+            known = self._known[name] = _Compiled(str(built), tuple(built.positiontup), constants)
         return known
+
+
+class PreparedRows(Prepared):
+    """A statement that is executed for whole rows: tuples with the columns `names`, in order."""
+
+    def __init__(self, build: Callable[[str], ClauseElement], names: Sequence[str]) -> None:
+        super().__init__(build)
+        self.names: Final = tuple(names)
+        self._picks: Final[dict[str, Callable[[Values], Values]]] = {}
+
+    def rows(self, connection: Connection, rows: Sequence[Values]) -> None:
+        """Execute for each of `rows`; nothing at all for none.
+
+        Raises:
+            DBAPIError: as `run`.
+        """
+        if rows:
+            pick = self._picks.get(connection.dialect.name) or self._pick(connection)
+            self._each(connection, list(map(pick, rows)))
+
+    def row(self, connection: Connection, row: Values) -> Rows:
+        """Execute for one row, and return what the statement answers.
+
+        Raises:
+            DBAPIError: as `run`.
+        """
+        pick = self._picks.get(connection.dialect.name) or self._pick(connection)
+        return self._once(connection, self._compiled(connection), pick(row))
+
+    def _pick(self, connection: Connection) -> Callable[[Values], Values]:
+        order = self._compiled(connection).order
+        pick = cast(
+            "Callable[[Values], Values]", itemgetter(*(self.names.index(name) for name in order))
+        )
+        self._picks[connection.dialect.name] = pick
+        return pick
+
+
+_POSITIONAL: Final[Mapping[str, Callable[[], Any]]] = {
+    "sqlite": partial(cast("Any", SQLiteDialect_pysqlite), paramstyle="qmark"),
+    "postgresql": partial(cast("Any", PGDialect_psycopg), paramstyle="format"),
+}
+"""Values in a tuple cost the drivers less than values by name."""
 
 
 @contextmanager
@@ -122,11 +181,13 @@ def pipelined(connection: Connection) -> Generator[None]:
         with cast("Any", connection.connection.driver_connection).pipeline():
             yield
     except connection.dialect.loaded_dbapi.Error as error:
-        raise _named(error, "a pipeline", connection) from error
+        raise named(error, "a pipeline", connection) from error
 
 
-def copy_rows(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
-    """Insert many rows into a table of PostgreSQL by COPY, outside of any pipeline.
+def copy_rows(connection: Connection, table: Table, rows: Iterable[Values]) -> None:
+    """Insert rows, each in the order of its columns, into a table of PostgreSQL by COPY.
+
+    Not within a pipeline.
 
     Raises:
         DBAPIError: as `Prepared.run`.
@@ -138,9 +199,9 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[Params]) -> N
         with cursor.copy(statement) as copy:
             copy.set_types([_COPIED_AS[type(column.type)] for column in table.columns])
             for row in rows:
-                copy.write_row([row.get(name) for name in names])
+                copy.write_row(row)
     except connection.dialect.loaded_dbapi.Error as error:
-        raise _named(error, statement, connection) from error
+        raise named(error, statement, connection) from error
     finally:
         cursor.close()
 
@@ -159,7 +220,7 @@ def _cursor(connection: Connection) -> Any:  # noqa: ANN401 - the driver's own
     return connection.connection.cursor()
 
 
-def _named(error: Exception, sql: str, connection: Connection) -> BaseException:
+def named(error: Exception, sql: str, connection: Connection) -> BaseException:
     """Return the driver's error as SQLAlchemy would raise it, without any parameter."""
     dialect = connection.dialect
     return cast(

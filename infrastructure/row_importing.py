@@ -25,14 +25,16 @@ from infrastructure.imports.rows import SOURCE, Row, RowsOfSession
 from infrastructure.imports.summing import not_carried
 from infrastructure.imports.translation import Loss, Report
 from infrastructure.lookup import find_head
-from infrastructure.prepared import Params, Prepared, copy_rows
+from infrastructure.prepared import Prepared, PreparedRows, copy_rows
 from infrastructure.recorder import find_key
 from infrastructure.row_spool import RowSpool, Spooled
 from infrastructure.runner import Attempt, Runner
 
 KEPT: Final = 1_000
 LOOKED_UP: Final = 500
-_NEW_ROW: Final = Prepared(lambda _: t.imported_rows.insert())
+_NEW_ROW: Final = PreparedRows(
+    lambda _: t.imported_rows.insert(), [column.name for column in t.imported_rows.columns]
+)
 _OPEN_CALLS: Final = Prepared(
     lambda _: (
         select(t.calls.c.turn_id, t.calls.c.tool_call_id)
@@ -281,14 +283,11 @@ class RowImport:
     def _write(self, attempt: Attempt, part: _Part) -> tuple[Addition, int, Sequence[Loss]]:
         written = write_piece(self._handler, attempt, self._project_id, part.adding, part.piece)
         key = find_key(attempt.connection, self._project_id, part.adding.session_id)
-        rows: list[Params] = [
-            {"session_key": key, "external_id": name, "digest": digest}
-            for name, digest in part.rows
-        ]
+        rows = [(key, name, digest) for name, digest in part.rows]
         if len(rows) >= COPIED_FROM and attempt.connection.dialect.name == "postgresql":
             copy_rows(attempt.connection, t.imported_rows, rows)
         else:
-            _NEW_ROW.many(attempt.connection, rows)
+            _NEW_ROW.rows(attempt.connection, rows)
         adding = replace(
             part.adding, seen=written.version, loss_version=written.loss_version, open=None
         )

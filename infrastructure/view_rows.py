@@ -5,6 +5,7 @@ here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Table, bindparam, select, text
@@ -13,7 +14,7 @@ from sqlalchemy.engine import Row
 
 from domain.state import Call, Gate, Head, Loss, Placed, Turn
 from infrastructure import tables as t
-from infrastructure.prepared import Prepared
+from infrastructure.prepared import Prepared, PreparedRows
 
 Values: TypeAlias = dict[str, object]
 Record = TypeVar("Record")
@@ -56,23 +57,8 @@ def loss_of(row: Row[Any]) -> Loss:
 
 
 def message_values(message: Placed) -> Values:
-    """Return a message's columns: what follows from other columns is left empty."""
-    return {
-        "index": message.index,
-        "message_id": message.message_id,
-        "named": message.named,
-        "turn_id": message.turn_id,
-        "role": message.role,
-        "item": message.item,
-        "version": message.versions[0],
-        "versions": ",".join(map(str, message.versions)) if len(message.versions) > 1 else None,
-        "partial": message.partial,
-        "digest": message.digest,
-        "fingerprint": message.fingerprint,
-        "model_fingerprint": (
-            None if message.model_fingerprint == message.fingerprint else message.model_fingerprint
-        ),
-    }
+    """Return a message's columns by name, but the session's key."""
+    return dict(zip(UPSERT_MESSAGE.names[1:], message_row(0, message)[1:], strict=True))
 
 
 def message_of(row: Row[Any]) -> Placed:
@@ -96,9 +82,33 @@ def message_of(row: Row[Any]) -> Placed:
     )
 
 
-def upsert(table: Table, insert_only: Iterable[str] = ()) -> Prepared:
-    """Return the statement that writes a row of `table`, new or known."""
-    keep = {*insert_only, *(column.name for column in table.primary_key)}
+def message_row(session_key: int, message: Placed) -> tuple[object, ...]:
+    """Return a message's columns in the table's order: what follows from others is left empty."""
+    versions, fingerprint, model = (
+        message.versions,
+        message.fingerprint,
+        message.model_fingerprint,
+    )
+    return (
+        session_key,
+        message.index,
+        message.message_id,
+        message.named,
+        message.turn_id,
+        message.role,
+        message.item,
+        versions[0],
+        ",".join(map(str, versions)) if len(versions) > 1 else None,
+        message.partial,
+        message.digest,
+        fingerprint,
+        None if model == fingerprint else model,
+    )
+
+
+def upsert(table: Table, names: Iterable[str]) -> PreparedRows:
+    """Return the statement that writes rows of `table`, new or known; `names` are its columns."""
+    keep = {column.name for column in table.primary_key}
 
     def build(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a common one
         insert: Callable[..., Any] = sqlite.insert if dialect == "sqlite" else postgresql.insert
@@ -108,14 +118,27 @@ def upsert(table: Table, insert_only: Iterable[str] = ()) -> Prepared:
             index_elements=list(table.primary_key.columns), set_=changed
         )
 
-    return Prepared(build)
+    return PreparedRows(build, tuple(names))
 
 
-UPSERT_TURN: Final = upsert(t.turns)
-UPSERT_CALL: Final = upsert(t.calls)
-UPSERT_GATE: Final = upsert(t.gates)
-UPSERT_MESSAGE: Final = upsert(t.messages)
-UPSERT_LOSS: Final = upsert(t.losses)
+_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss)
+_NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
+    kind: tuple(kind.__annotations__) for kind in _KINDS
+}
+_BLOBS: Final[Mapping[type[Any], tuple[str, ...]]] = {
+    kind: tuple(name for name, hint in kind.__annotations__.items() if hint is bytes)
+    for kind in _KINDS
+}
+FIELDS: Final[Mapping[type[Any], Callable[[Any], tuple[object, ...]]]] = {
+    kind: attrgetter(*_NAMES[kind]) for kind in _KINDS
+}
+"""What gives a record's fields in the order that its statement wants, after the session's key."""
+
+UPSERT_TURN: Final = upsert(t.turns, ("session_key", *_NAMES[Turn]))
+UPSERT_CALL: Final = upsert(t.calls, ("session_key", *_NAMES[Call]))
+UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", *_NAMES[Gate]))
+UPSERT_MESSAGE: Final = upsert(t.messages, (column.name for column in t.messages.columns))
+UPSERT_LOSS: Final = upsert(t.losses, ("session_key", *_NAMES[Loss]))
 
 
 def _head_columns(dialect: str, without: Iterable[str]) -> dict[str, Any]:
@@ -125,13 +148,14 @@ def _head_columns(dialect: str, without: Iterable[str]) -> dict[str, Any]:
     return given | {"last_xid": text("0" if dialect == "sqlite" else XID)}
 
 
-INSERT_HEAD: Final = Prepared(
+INSERT_HEAD: Final = PreparedRows(
     lambda dialect: (
         t.heads.insert().values(_head_columns(dialect, {"last_xid"})).returning(t.heads.c.last_xid)
-    )
+    ),
+    ("session_key", "project_id", *_NAMES[Head]),
 )
 _HEAD_KEYS: Final = {"session_key", "project_id", "last_xid"}
-UPDATE_HEAD: Final = Prepared(
+UPDATE_HEAD: Final = PreparedRows(
     lambda dialect: (
         t.heads.update()
         .where(
@@ -141,7 +165,8 @@ UPDATE_HEAD: Final = Prepared(
         )
         .values(_head_columns(dialect, _HEAD_KEYS))
         .returning(t.heads.c.last_xid)
-    )
+    ),
+    ("session_key_", "seen_", *_NAMES[Head]),
 )
 
 FIND_HEAD: Final = Prepared(
@@ -172,13 +197,3 @@ def _named(row: Row[Any]) -> Mapping[Any, Any]:
 
 def _bytes(value: object) -> bytes | None:
     return None if value is None else bytes(cast("bytes", value))
-
-
-_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss)
-_NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    kind: tuple(kind.__annotations__) for kind in _KINDS
-}
-_BLOBS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    kind: tuple(name for name, hint in kind.__annotations__.items() if hint is bytes)
-    for kind in _KINDS
-}
