@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from domain import events as e
 from domain.messages import Message, Part, Role, parts_of
 from domain.raw_json import without_raw
-from projections.words import Word, lexemes, wanted_lexemes, words
+from projections.words import Word, lexemes, spelled, wanted_lexemes, wanted_spelled, words
 
 FOLD_VERSION: Final = 1
 TEXT_LIMIT: Final = 256 * 1024
@@ -97,14 +97,14 @@ def terms(query: str) -> list[Term]:
 
 def find(text: str, wanted: Sequence[Term]) -> Snippet | None:
     """Return the piece of `text` where the terms are, or None if one is nowhere."""
-    found = list(words(text))
-    spans: list[Mark] = []
+    whole, parts = spelled(text)
     for term in wanted:
-        places = _places(found, term)
-        if not places:
+        as_words, as_parts = wanted_spelled(term.words)
+        if as_words not in whole and as_parts not in parts:
             return None
-        spans += places
-    return _snippet(text, sorted(spans))
+    # Where they are is found out only once it is known that they are: that takes far longer.
+    found = list(words(text))
+    return _snippet(text, sorted(place for term in wanted for place in _places(found, term)))
 
 
 def _documents(fact: e.Fact) -> Iterator[Document]:

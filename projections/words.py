@@ -25,6 +25,7 @@ _ALONE: Final = (
 _STANDS_ALONE: Final = re.compile(f"[{_ALONE}]")
 _HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_IN_ASCII: Final = re.compile("[0-9A-Za-z]+")
 _NO_LETTER: Final = re.compile(r"[\s\x00-/:-@\[-`{-\x7f]")
 
 
@@ -51,7 +52,7 @@ def words(text: str) -> Iterator[Word]:
     >>> [part for word in words("parseHTTPRequest") for part, _, _ in word.parts]
     ['parse', 'http', 'request']
     """
-    for found in _pattern().finditer(text):
+    for found in _pattern_of(text).finditer(text):
         start, end = found.span()
         folded, parts, alone = _known(found.group())
         if parts:
@@ -75,7 +76,7 @@ def fold(text: str) -> str:
 
 def lexemes(text: str) -> set[str]:
     """Return what an index keeps of a text."""
-    runs: list[str] = _pattern().findall(text)
+    runs: list[str] = _pattern_of(text).findall(text)
     kept: set[str] = set()
     for raw in set(runs):
         kept.update(_forms(raw))
@@ -87,6 +88,33 @@ def lexemes(text: str) -> set[str]:
             if _is_alone(one) and _is_alone(other)
         )
     return kept
+
+
+def spelled(text: str) -> tuple[str, str]:
+    """Return the words of a text in their order, whole and by their parts, a space around each.
+
+    What follows each other in the text does so here, and the other way round.
+
+    >>> spelled("Call parseHttp()")
+    (' call parsehttp ', ' call parse http ')
+    """
+    runs: list[str] = _pattern_of(text).findall(text)
+    known = [known for raw in runs if (known := _known(raw))[0]]
+    whole = _spaced([folded for folded, _, __ in known])
+    if not any(parts for _, parts, __ in known):
+        return whole, whole
+    return whole, _spaced(
+        [piece for folded, parts, _ in known for piece in ([p[0] for p in parts] or [folded])]
+    )
+
+
+def wanted_spelled(found: Sequence[Word]) -> tuple[str, str]:
+    """Return what the words of a text that has these one after the other have, as `spelled`.
+
+    It has the first among its whole words, or the second among their parts.
+    """
+    whole = _spaced([word.text for word in found])
+    return whole, _spaced([part for word in found for part, _, _ in word.parts])
 
 
 def wanted_lexemes(found: Sequence[Word]) -> tuple[frozenset[str], frozenset[str]]:
@@ -126,6 +154,15 @@ def _parts(raw: str) -> tuple[Part, ...]:
     if len(cuts) == 2:  # noqa: PLR2004 - its start and its end
         return ()
     return tuple((fold(raw[low:high]), low, high) for low, high in pairwise(cuts))
+
+
+def _spaced(pieces: Sequence[str]) -> str:
+    return f" {' '.join(pieces)} "
+
+
+def _pattern_of(text: str) -> re.Pattern[str]:
+    """Return the pattern, or a quicker one that finds the same in a text without other letters."""
+    return _IN_ASCII if text.isascii() else _pattern()
 
 
 @cache

@@ -1,8 +1,19 @@
 """Which words a text has, whatever it is written in."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from projections.words import LONGEST, Word, fold, lexemes, wanted_lexemes, words
+from projections.words import (
+    LONGEST,
+    Word,
+    fold,
+    lexemes,
+    spelled,
+    wanted_lexemes,
+    wanted_spelled,
+    words,
+)
 
 
 def texts(text: str) -> list[str]:
@@ -70,3 +81,17 @@ def test_words_in_a_row_are_wanted_whole_or_by_their_parts() -> None:
         frozenset({"read", "file"}),
     )
     assert wanted_lexemes([Word("a", 0, 1, (("a", 0, 1),))]) == (frozenset("a"), frozenset("a"))
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_text_of_ascii_has_the_words_that_it_has_among_others(text: str) -> None:
+    assert [*texts(text), "東"] == texts(f"{text} 東")
+    assert lexemes(text) | {"東"} == lexemes(f"{text} 東")
+
+
+@given(st.text(st.sampled_from("abAB1 _-東京\u0301\u037aß")))
+def test_a_text_is_spelled_as_its_words_follow_each_other(text: str) -> None:
+    found = list(words(text))
+    whole = " ".join(word.text for word in found)
+    parts = " ".join(part for word in found for part, _, _ in word.parts)
+    assert spelled(text) == wanted_spelled(found) == (f" {whole} ", f" {parts} ")
