@@ -1,0 +1,131 @@
+"""Processes of one database, forked from one that has loaded everything: they start at once.
+
+`python -m tests.faults.forked URL` starts one for each line of its input and says its process id:
+`serve` (and its port), `follow`, or `follow-and-die STEP`, which kills itself within the
+transaction of that step, the rows written and the checkpoint not yet committed. When the input
+ends, all are killed.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import Event
+
+from sqlalchemy import Connection, make_url
+
+from api.serving import Server
+from infrastructure import clock
+from infrastructure.database import Database
+from infrastructure.followers.follower import Follower, Write
+from infrastructure.followers.following import Following, followers
+from infrastructure.followers.search import SearchFollower
+from infrastructure.reading.whole_log import Found
+from infrastructure.runner import Runner
+from tests.api.serving import open_log
+
+
+class Dying(SearchFollower):
+    """Follows as usual, until it has written the rows of its last step."""
+
+    def __init__(self, step: int) -> None:
+        self._left = step
+
+    def fold(self, facts: Sequence[Found]) -> Write:
+        write = super().fold(facts)
+
+        def write_and_die(connection: Connection, generation: int) -> None:
+            write(connection, generation)
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        return write_and_die
+
+
+def serve(url: str, listener: socket.socket) -> None:
+    """Serve the database until somebody kills this process."""
+    Server(open_log(url), host="127.0.0.1", port=listener.getsockname()[1]).run([listener])
+
+
+def follow(url: str, wanted: Sequence[Follower]) -> None:
+    """Follow the log until somebody kills this process."""
+    database = Database(make_url(url), allow_unsafe=True)
+    Following(database, Runner(database), wanted, clock.now).start()
+    Event().wait()
+
+
+def start(url: str, command: str) -> tuple[int, str]:
+    """Fork a process; return its id and what else is to be said of it."""
+    name, _, step = command.partition(" ")
+    listener = socket.create_server(("127.0.0.1", 0)) if name == "serve" else None
+    pid = os.fork()
+    if pid == 0:
+        if listener is not None:
+            serve(url, listener)
+        else:
+            follow(url, [Dying(int(step))] if step else followers(search=True))
+        os._exit(1)
+    if listener is None:
+        return pid, ""
+    port = listener.getsockname()[1]
+    listener.close()
+    return pid, f" {port}"
+
+
+class Forked:
+    """What a test starts processes with."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._input = process.stdin
+        self._output = process.stdout
+
+    def start(self, command: str) -> list[int]:
+        """Start a process; return its id, and the port of one that serves."""
+        self._input.write(f"{command}\n")
+        self._input.flush()
+        return [int(word) for word in self._output.readline().split()]
+
+    def ended(self, pid: int) -> int:
+        """Wait for the end of a process; return the signal that ended it."""
+        return self.start(f"wait {pid}")[0]
+
+
+@contextmanager
+def forked(url: str) -> Generator[Forked]:
+    """Give what starts processes of a database; they end with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.forked", url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield Forked(process)
+
+
+def main(url: str) -> None:
+    """Start what is asked for; kill it all at the end of the input."""
+    alive: set[int] = set()
+    for line in sys.stdin:
+        if line.startswith("wait "):
+            pid = int(line.removeprefix("wait "))
+            answer = f"{os.waitpid(pid, 0)[1] & 0x7F}"
+            alive.discard(pid)
+        else:
+            pid, more = start(url, line.strip())
+            alive.add(pid)
+            answer = f"{pid}{more}"
+        os.write(1, f"{answer}\n".encode())
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
