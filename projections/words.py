@@ -98,14 +98,15 @@ def spelled(text: str) -> tuple[str, str]:
     >>> spelled("Call parseHttp()")
     (' call parsehttp ', ' call parse http ')
     """
-    runs: list[str] = _pattern_of(text).findall(text)
-    known = [known for raw in runs if (known := _known(raw))[0]]
-    whole = _spaced([folded for folded, _, __ in known])
-    if not any(parts for _, parts, __ in known):
-        return whole, whole
-    return whole, _spaced(
-        [piece for folded, parts, _ in known for piece in ([p[0] for p in parts] or [folded])]
-    )
+    if text.isascii():
+        plain = text.lower()
+        runs: list[str] = _IN_ASCII.findall(plain)
+        if max(map(len, runs), default=0) <= LONGEST:
+            whole = _spaced(runs)
+            if plain == text:
+                return whole, whole
+            return whole, _spaced(_IN_ASCII.findall(_HUMP.sub(" ", text).lower()))
+    return _spelled(text)
 
 
 def wanted_spelled(found: Sequence[Word]) -> tuple[str, str]:
@@ -154,6 +155,14 @@ def _parts(raw: str) -> tuple[Part, ...]:
     if len(cuts) == 2:  # noqa: PLR2004 - its start and its end
         return ()
     return tuple((fold(raw[low:high]), low, high) for low, high in pairwise(cuts))
+
+
+def _spelled(text: str) -> tuple[str, str]:
+    found = [
+        (word, parts) for word, parts, _ in map(_known, _pattern_of(text).findall(text)) if word
+    ]
+    by_parts = (part for word, parts in found for part, _, _ in parts or ((word, 0, 0),))
+    return _spaced([word for word, _ in found]), _spaced(list(by_parts))
 
 
 def _spaced(pieces: Sequence[str]) -> str:

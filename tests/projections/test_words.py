@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from projections.words import (
     LONGEST,
+    SPLIT_LIMIT,
     Word,
     fold,
     lexemes,
@@ -89,7 +90,11 @@ def test_a_text_of_ascii_has_the_words_that_it_has_among_others(text: str) -> No
     assert lexemes(text) | {"東"} == lexemes(f"{text} 東")
 
 
-@given(st.text(st.sampled_from("abAB1 _-東京\u0301\u037aß")))
+@given(
+    st.text(st.sampled_from("abAB1 _-"))
+    | st.text(st.sampled_from("abAB1 _-東京\u0301\u037aß"))
+    | st.text(st.sampled_from("aB1"), min_size=LONGEST, max_size=SPLIT_LIMIT + 1)
+)
 def test_a_text_is_spelled_as_its_words_follow_each_other(text: str) -> None:
     found = list(words(text))
     whole = " ".join(word.text for word in found)
