@@ -1,0 +1,1 @@
+"""Every promise of durability, attacked: killed, full, stopped, gone, lied to."""
