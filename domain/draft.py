@@ -12,11 +12,13 @@ class Draft:
 
     Attributes:
         known: The session before the fact; it does not change.
+        version: The fact's place in the session's stream.
         turn: The turn that the fact belongs to, with the fact counted; None if unknown.
     """
 
     known: State
     fact: Recorded
+    version: int
     head: Head
     turn: Turn | None = None
     calls: list[Call] = field(default_factory=list[Call])
@@ -24,11 +26,6 @@ class Draft:
     messages: list[Placed] = field(default_factory=list[Placed])
     losses: list[Loss] = field(default_factory=list[Loss])
     tail: Tail | None = None
-
-    @property
-    def version(self) -> int:
-        """Return the fact's place in the session's stream."""
-        return self.fact.version
 
     def changes(self) -> Changes:
         """Return what the draft came to."""
@@ -64,7 +61,7 @@ def begun(known: State, fact: Recorded) -> Draft:
         tail_open=known.head.tail_open and not lost,
     )
     turn_id: str | None = getattr(fact.event, "turn_id", envelope.turn_id)
-    draft = Draft(known=known, fact=fact, head=head)
+    draft = Draft(known=known, fact=fact, version=envelope.version, head=head)
     draft.turn = None if turn_id is None else counted(draft, turn_id)
     return draft
 
@@ -75,7 +72,10 @@ def counted(draft: Draft, turn_id: str) -> Turn | None:
     producer = draft.fact.envelope.producer
     if turn is None or producer is None or turn.status != "running":
         return turn
-    turn = turn._replace(records=turn.records + 1)
     if turn.producer_id != producer.producer_id:
-        return turn
-    return turn._replace(producer_epoch=producer.epoch, producer_sequence=producer.sequence)
+        return turn._replace(records=turn.records + 1)
+    return turn._replace(
+        records=turn.records + 1,
+        producer_epoch=producer.epoch,
+        producer_sequence=producer.sequence,
+    )

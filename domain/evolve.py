@@ -37,6 +37,17 @@ def evolve(state: State, fact: Recorded) -> Changes:
     draft = begun(state, fact)
     match fact.event:
         case (
+            e.MessageRecorded()
+            | e.ToolCallRequested()
+            | e.ToolCallCompleted()
+            | e.HistoryCompacted()
+        ) as event:
+            _content_changed(draft, event)
+        case (e.TurnStarted() | e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted()) as event:
+            _turn_changed(draft, event)
+        case e.GateOpened() | e.GateDecided() | e.GateExpired() | e.GateWithdrawn() as event:
+            _gate_changed(draft, event)
+        case (
             e.SessionOpened()
             | e.SessionRenamed()
             | e.SessionConfigured()
@@ -47,17 +58,6 @@ def evolve(state: State, fact: Recorded) -> Changes:
             | e.SessionRestored()
         ) as event:
             _session_changed(draft, event)
-        case (e.TurnStarted() | e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted()) as event:
-            _turn_changed(draft, event)
-        case (
-            e.MessageRecorded()
-            | e.ToolCallRequested()
-            | e.ToolCallCompleted()
-            | e.HistoryCompacted()
-        ) as event:
-            _content_changed(draft, event)
-        case e.GateOpened() | e.GateDecided() | e.GateExpired() | e.GateWithdrawn() as event:
-            _gate_changed(draft, event)
         case _ as event:
             _record_changed(draft, event)
     return draft.changes()

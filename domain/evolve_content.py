@@ -50,9 +50,9 @@ def _announce(draft: Draft, event: e.ToolCallRequested, foretold: Call) -> None:
     """
     tail = open_tail(draft, event.turn_id, "assistant")
     source = call_source(event.tool_call_id)
-    call = replace(foretold, announced=True)
+    call = foretold._replace(announced=True)
     if tail is not None and any(p.source == source and p.open for p in draft.known.tail.pieces):
-        call = replace(call, name=event.name, requested_version=draft.version)
+        call = call._replace(name=event.name, requested_version=draft.version)
         join(draft, tail, pieces_of(event, draft.version))
     draft.calls.append(call)
 
@@ -95,8 +95,7 @@ def call_completed(draft: Draft, event: e.ToolCallCompleted) -> None:
     turn = draft.turn
     late = turn is not None and turn.status != "running"
     draft.calls.append(
-        replace(
-            call,
+        call._replace(
             status="late" if late else _outcome(event),
             completed_version=draft.version,
             gated=False,

@@ -4,8 +4,6 @@ A call waits (`gated`) while an open gate names it. Where more gates name a call
 open occurrences, the last of them to close frees the call.
 """
 
-from dataclasses import replace
-
 from domain import events as e
 from domain.draft import Draft, counted
 from domain.evolve_content import add_call, unattached_gates
@@ -45,8 +43,7 @@ def gate_closed(
     if draft.turn is None or draft.turn.turn_id != gate.turn_id:
         draft.turn = counted(draft, gate.turn_id)
     draft.gates.append(
-        replace(
-            gate,
+        gate._replace(
             status=status,
             closed_version=draft.version,
             verdict=decided.verdict if decided else None,
@@ -107,7 +104,7 @@ def _free_call(draft: Draft, turn_id: str, tool_call_id: str) -> None:
 
 
 def _mark(draft: Draft, call: Call, *, gated: bool) -> None:
-    draft.calls.append(replace(call, gated=gated))
+    draft.calls.append(call._replace(gated=gated))
     if draft.turn is not None:
         by = 1 if gated else -1
         draft.turn = draft.turn._replace(gated_calls=draft.turn.gated_calls + by)

@@ -34,8 +34,10 @@ def place(  # the six things that a new message is made of
     item: int = 0,
 ) -> None:
     """Add a message after the last one."""
-    head = draft.head
-    ordinal = draft.version if draft.turn is None else draft.turn.messages + 1
+    head, turn = draft.head, draft.turn
+    ordinal = draft.version if turn is None else turn.messages + 1
+    leading = head.leading and role in CONFIGURATION
+    said = None if leading else _digest(role, pieces)
     message = Placed(
         index=head.messages,
         message_id=message_id or f"{turn_id}:{ordinal}",
@@ -44,45 +46,61 @@ def place(  # the six things that a new message is made of
         role=role,
         item=item,
         versions=(draft.version,),
-        digest=None,
-        fingerprint=head.fingerprint,
-        model_fingerprint=head.model_fingerprint,
+        partial=is_partial(pieces),
+        digest=said,
+        fingerprint=_after(head.fingerprint, said),
+        model_fingerprint=_after(head.model_fingerprint, said),
     )
-    if draft.turn is not None:
-        draft.turn = draft.turn._replace(messages=draft.turn.messages + 1)
+    if turn is not None:
+        draft.turn = turn._replace(messages=turn.messages + 1)
     draft.head = head._replace(
         messages=head.messages + 1,
-        leading=head.leading and role in CONFIGURATION,
+        leading=leading,
         base_fingerprint=head.fingerprint,
         base_model_fingerprint=head.model_fingerprint,
+        tail_open=_stays_open(message),
+        fingerprint=message.fingerprint,
+        model_fingerprint=message.model_fingerprint,
     )
-    _link(draft, message, pieces)
+    _put(draft, message, pieces)
 
 
 def join(draft: Draft, tail: Placed, pieces: tuple[Piece, ...]) -> None:
     """Add to the last message, in place of what the same source brought while it was open."""
-    message = replace(tail, versions=(*tail.versions, draft.version))
-    _link(draft, message, merge(draft.known.tail.pieces, pieces))
-
-
-def _link(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
-    """Chain the last message, as it now stands, to those before it."""
     head = draft.head
-    parts = readable(piece.part for piece in pieces)
-    said = None if head.leading or is_empty(parts) else digest(message.role, parts)
-    display, model = head.base_fingerprint, head.base_model_fingerprint
+    whole = merge(draft.known.tail.pieces, pieces)
+    said = None if head.leading else _digest(tail.role, whole)
     message = replace(
-        message,
-        partial=is_partial(pieces),
+        tail,
+        versions=(*tail.versions, draft.version),
+        partial=is_partial(whole),
         digest=said,
-        fingerprint=display if said is None else chain(display, said),
-        model_fingerprint=model if said is None else chain(model, said),
+        fingerprint=_after(head.base_fingerprint, said),
+        model_fingerprint=_after(head.base_model_fingerprint, said),
     )
     draft.head = head._replace(
-        tail_open=(message.role == "assistant" or message.partial)
-        and len(message.versions) < RECORDS_A_MESSAGE,
+        tail_open=_stays_open(message),
         fingerprint=message.fingerprint,
         model_fingerprint=message.model_fingerprint,
     )
+    _put(draft, message, whole)
+
+
+def _put(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
     draft.messages.append(message)
     draft.tail = Tail(pieces=pieces if draft.head.tail_open else ())
+
+
+def _digest(role: Role, pieces: tuple[Piece, ...]) -> bytes | None:
+    """Return the digest of what `pieces` say together; None if that is nothing."""
+    parts = readable(piece.part for piece in pieces)
+    return None if is_empty(parts) else digest(role, parts)
+
+
+def _after(before: bytes, said: bytes | None) -> bytes:
+    return before if said is None else chain(before, said)
+
+
+def _stays_open(message: Placed) -> bool:
+    may_go_on = message.role == "assistant" or message.partial
+    return may_go_on and len(message.versions) < RECORDS_A_MESSAGE

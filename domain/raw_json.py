@@ -43,6 +43,8 @@ def with_member(raw: bytes, name: str, value: str) -> bytes:
 
 def without_raw(value: object) -> JsonValue:
     """Return `value` with every `RawJson` in it read."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, RawJson):
         return value.parsed()
     if isinstance(value, Mapping):

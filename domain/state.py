@@ -1,7 +1,8 @@
 """What do the rules need to know of a session before the next command?
 
 `Head` is bounded: it never grows with the session. Everything else is looked up by the keys that
-a command names, so that deciding costs the same at any length.
+a command names, so that deciding costs the same at any length. The records are named tuples, since
+each fact makes a few new ones.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ CallKey: TypeAlias = tuple[str, str]
 
 
 class Head(NamedTuple):
-    """Where a session stands. A named tuple, since each fact makes a few new ones.
+    """Where a session stands.
 
     Attributes:
         put_away: Whether it is archived, or will be again once its deletion is taken back.
@@ -70,7 +71,7 @@ class Head(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn; a named tuple as `Head`. Token counts are sums over its `usage-recorded` facts.
+    """One turn. Token counts are sums over its `usage-recorded` facts.
 
     Attributes:
         number: 1 for the session's first turn.
@@ -111,8 +112,7 @@ class Turn(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """One invocation of a tool: the `occurrence`-th of its id within its turn, from 1."""
 
     turn_id: str
@@ -126,20 +126,19 @@ class Call:
     gated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(NamedTuple):
     """One question and what became of it."""
 
     gate_id: str
     turn_id: str
     kind: GateKind
+    opened_version: int
+    opened_at: int
     status: GateStatus = "open"
     permission_id: str | None = None
     tool_call_id: str | None = None
     tool: str | None = None
-    opened_version: int
     closed_version: int | None = None
-    opened_at: int
     expires_at: int | None = None
     verdict: Verdict | None = None
     decided_by: DecidedBy | None = None
@@ -161,12 +160,12 @@ class Placed:
     named: bool
     turn_id: str
     role: Role
-    item: int = 0
     versions: tuple[int, ...]
-    partial: bool = False
     digest: bytes | None
     fingerprint: bytes
     model_fingerprint: bytes
+    item: int = 0
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,15 +178,13 @@ class Loss:
     healed_version: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(NamedTuple):
     """What the last message is made of so far, in order, while it is open."""
 
     pieces: tuple["Piece", ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(NamedTuple):
     """One part of a message, and the fact that brought it.
 
     `source` is `message:<message_id>` or `call:<tool_call_id>`; a later fact with the same source
@@ -200,8 +197,7 @@ class Piece:
     part: Part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(NamedTuple):
     """The records that one fact made or changed."""
 
     head: Head
@@ -234,16 +230,19 @@ class State:
     def apply(self, changes: Changes) -> None:
         """Take over what a fact changed."""
         self.head = changes.head
-        self.turns.update((turn.turn_id, turn) for turn in changes.turns)
+        for turn in changes.turns:
+            self.turns[turn.turn_id] = turn
         for call in changes.calls:
             key = (call.turn_id, call.tool_call_id)
             self.calls[key] = _placed_call(self.calls.get(key, ()), call)
-        self.gates.update((gate.gate_id, gate) for gate in changes.gates)
+        for gate in changes.gates:
+            self.gates[gate.gate_id] = gate
         for message in changes.messages:
             self.messages[message.index] = message
             if message.named:
                 self.message_ids[message.message_id] = message.index
-        self.losses.update((loss.version, loss) for loss in changes.losses)
+        for loss in changes.losses:
+            self.losses[loss.version] = loss
         if changes.tail is not None:
             self.tail = changes.tail
         if changes.producer is not None:
@@ -265,9 +264,12 @@ class State:
 
 
 def _placed_call(occurrences: tuple[Call, ...], call: Call) -> tuple[Call, ...]:
-    known = {other.occurrence: other for other in occurrences}
-    known[call.occurrence] = call
-    return tuple(known[number] for number in sorted(known))
+    others = [known for known in occurrences if known.occurrence != call.occurrence]
+    return tuple(sorted([*others, call], key=_occurrence)) if others else (call,)
+
+
+def _occurrence(call: Call) -> int:
+    return call.occurrence
 
 
 def open_gates(gates: Mapping[str, Gate], turn_id: str) -> Iterable[Gate]:
