@@ -61,8 +61,8 @@ def decide_gate(state: State, event: e.GateDecided, decided: Decided) -> Decided
     body = decided.body
     if event.gate_id is None and body is not None:
         body = with_member(body, "gate_id", gate.gate_id)
-    return replace(
-        decided, event=replace(event, gate_id=gate.gate_id), body=body, turn_id=gate.turn_id
+    return decided._replace(
+        event=replace(event, gate_id=gate.gate_id), body=body, turn_id=gate.turn_id
     )
 
 
@@ -77,7 +77,7 @@ def imported_end(state: State, event: e.GateExpired | e.GateWithdrawn, decided: 
         raise NoSuchGate("no open gate has this gate_id", "gate_id")
     if isinstance(event, e.GateWithdrawn):
         check_name(event.reason, "reason")
-    return replace(decided, turn_id=gate.turn_id)
+    return decided._replace(turn_id=gate.turn_id)
 
 
 def withdrawn(state: State, turn_id: str, reason: str) -> list[Decided]:

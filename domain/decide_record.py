@@ -1,6 +1,5 @@
 """May this event be recorded now? The rules for what producers and imports bring."""
 
-from dataclasses import replace
 from typing import assert_never
 
 from domain import events as e
@@ -73,7 +72,7 @@ def _result(state: State, event: e.ToolCallCompleted, decided: Decided) -> Decid
     occurrences = state.calls.get((event.turn_id, event.tool_call_id), ())
     if occurrences and all(call.status != "open" for call in occurrences):
         raise CallCompleted(event.tool_call_id)
-    return decided if turn.status == "running" else replace(decided, affects="none")
+    return decided if turn.status == "running" else decided._replace(affects="none")
 
 
 def _end(state: State, event: e.TurnCompleted | e.TurnFailed | e.TurnInterrupted) -> list[Decided]:

@@ -1,14 +1,14 @@
 """What does a rule answer with? An event, and what the envelope takes from it."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from typing import NamedTuple
 
 from domain.events import SessionEvent
 from domain.registry import KINDS, NAMES, Affects
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """An event that is to be recorded.
+class Decided(NamedTuple):
+    """An event that is to be recorded; a named tuple, since a batch makes many.
 
     Attributes:
         body: Its JSON as it was sent, or None where turnlog itself made the event.

@@ -4,15 +4,15 @@ The hash covers the whole envelope but the position, and the body by a salted di
 still verifies when a body has been erased, and a digest alone lets nobody guess what was said.
 """
 
-import json
 from dataclasses import dataclass
 from hashlib import sha256
+from json.encoder import encode_basestring as _quoted
+from typing import NamedTuple
 
 from domain.events import Fact
 from domain.registry import Affects
 
 FORMAT = "turnlog-1"
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 GENESIS = b"\x00" * 32
 
 
@@ -25,9 +25,10 @@ class ProducerStamp:
     sequence: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A fact's place and circumstances. Times are microseconds since 1970, UTC.
+
+    A named tuple, as `Recorded` is, since a batch makes many.
 
     Attributes:
         version: Place in the session's stream; 1, 2, 3, without gaps. It orders.
@@ -43,17 +44,16 @@ class Envelope:
     schema: int
     affects: Affects
     recorded_at: int
+    body_digest: bytes
     occurred_at: int | None = None
     actor: str | None = None
     producer: ProducerStamp | None = None
     batch: int | None = None
     turn_id: str | None = None
     trace_id: str | None = None
-    body_digest: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(NamedTuple):
     """A fact as the log holds it. `body` is its stored JSON, or None once erased or lost."""
 
     envelope: Envelope
@@ -83,23 +83,33 @@ def chained_hash(envelope: Envelope, previous: bytes) -> bytes:
     body_digest, previous]`, UTF-8, digests in hex.
     """
     producer = envelope.producer
-    fields = [
-        FORMAT,
-        envelope.project_id,
-        envelope.session_id,
-        envelope.version,
-        envelope.event_id,
-        envelope.type,
-        envelope.schema,
-        envelope.affects,
-        envelope.recorded_at,
-        envelope.occurred_at,
-        envelope.actor,
-        [producer.producer_id, producer.epoch, producer.sequence] if producer else None,
-        envelope.batch,
-        envelope.turn_id,
-        envelope.trace_id,
-        envelope.body_digest.hex(),
-        previous.hex(),
-    ]
-    return sha256(_compact(fields).encode()).digest()
+    fields = (
+        _quoted(FORMAT),
+        _quoted(envelope.project_id),
+        _quoted(envelope.session_id),
+        str(envelope.version),
+        _quoted(envelope.event_id),
+        _quoted(envelope.type),
+        str(envelope.schema),
+        _quoted(envelope.affects),
+        str(envelope.recorded_at),
+        _number(envelope.occurred_at),
+        _text(envelope.actor),
+        f"[{_quoted(producer.producer_id)},{producer.epoch},{producer.sequence}]"
+        if producer
+        else "null",
+        _number(envelope.batch),
+        _text(envelope.turn_id),
+        _text(envelope.trace_id),
+        f'"{envelope.body_digest.hex()}"',
+        f'"{previous.hex()}"',
+    )
+    return sha256(f"[{','.join(fields)}]".encode()).digest()
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else _quoted(value)

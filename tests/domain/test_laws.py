@@ -421,13 +421,13 @@ def chained(start: bytes, digests: Sequence[bytes | None]) -> bytes:
 
 def altered(envelope: Envelope) -> list[Envelope]:
     return [
-        replace(envelope, type="session-renamed!"),
-        replace(envelope, recorded_at=envelope.recorded_at + 1),
-        replace(envelope, actor="somebody else"),
-        replace(envelope, turn_id="t8"),
-        replace(envelope, body_digest=b"\1" * 32),
-        replace(envelope, affects="none" if envelope.affects == "history" else "history"),
-        replace(envelope, batch=99),
+        envelope._replace(type="session-renamed!"),
+        envelope._replace(recorded_at=envelope.recorded_at + 1),
+        envelope._replace(actor="somebody else"),
+        envelope._replace(turn_id="t8"),
+        envelope._replace(body_digest=b"\1" * 32),
+        envelope._replace(affects="none" if envelope.affects == "history" else "history"),
+        envelope._replace(batch=99),
     ]
 
 
@@ -440,8 +440,8 @@ def test_a_chain_that_was_altered_anywhere_is_noticed(
     assert first_bad(facts) is None
     at = data.draw(st.integers(0, len(facts) - 1))
     other = data.draw(st.sampled_from(altered(facts[at].envelope)))
-    assert first_bad([*facts[:at], replace(facts[at], envelope=other), *facts[at + 1 :]]) == at
-    rehashed = replace(facts[at], envelope=other, hash=chained_hash(other, facts[at].previous))
+    assert first_bad([*facts[:at], facts[at]._replace(envelope=other), *facts[at + 1 :]]) == at
+    rehashed = facts[at]._replace(envelope=other, hash=chained_hash(other, facts[at].previous))
     following = at + 1 if at + 1 < len(facts) else None
     assert first_bad([*facts[:at], rehashed, *facts[at + 1 :]]) == following
     if following is not None:

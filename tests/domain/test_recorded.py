@@ -24,8 +24,7 @@ def test_every_event_has_one_permanent_name() -> None:
     assert fact(OPENED).turn_id is None
 
 
-ENVELOPE = replace(
-    recorded(OPENED)[0].envelope,
+ENVELOPE = recorded(OPENED)[0].envelope._replace(
     producer=RUNNER,
     occurred_at=1,
     actor="key:1",
@@ -38,22 +37,22 @@ ENVELOPE = replace(
 @pytest.mark.parametrize(
     "changed",
     [
-        replace(ENVELOPE, project_id="other"),
-        replace(ENVELOPE, session_id="other"),
-        replace(ENVELOPE, version=2),
-        replace(ENVELOPE, event_id="other"),
-        replace(ENVELOPE, type="session-renamed"),
-        replace(ENVELOPE, schema=2),
-        replace(ENVELOPE, affects="history"),
-        replace(ENVELOPE, recorded_at=2),
-        replace(ENVELOPE, occurred_at=None),
-        replace(ENVELOPE, actor=None),
-        replace(ENVELOPE, producer=None),
-        replace(ENVELOPE, producer=replace(RUNNER, sequence=2)),
-        replace(ENVELOPE, batch=None),
-        replace(ENVELOPE, turn_id=None),
-        replace(ENVELOPE, trace_id=None),
-        replace(ENVELOPE, body_digest=b"\0" * 32),
+        ENVELOPE._replace(project_id="other"),
+        ENVELOPE._replace(session_id="other"),
+        ENVELOPE._replace(version=2),
+        ENVELOPE._replace(event_id="other"),
+        ENVELOPE._replace(type="session-renamed"),
+        ENVELOPE._replace(schema=2),
+        ENVELOPE._replace(affects="history"),
+        ENVELOPE._replace(recorded_at=2),
+        ENVELOPE._replace(occurred_at=None),
+        ENVELOPE._replace(actor=None),
+        ENVELOPE._replace(producer=None),
+        ENVELOPE._replace(producer=replace(RUNNER, sequence=2)),
+        ENVELOPE._replace(batch=None),
+        ENVELOPE._replace(turn_id=None),
+        ENVELOPE._replace(trace_id=None),
+        ENVELOPE._replace(body_digest=b"\0" * 32),
     ],
 )
 def test_the_hash_covers_every_field_of_the_envelope(changed: Envelope) -> None:

@@ -1,7 +1,6 @@
 """The log keeps what it took, in order, and nothing can change it afterwards."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -128,7 +127,7 @@ def test_a_refused_batch_leaves_nothing(store: Store) -> None:
 def test_an_append_that_fails_half_way_leaves_nothing(store: Store) -> None:
     facts = store.append(turn("t1")).facts
     before = store.rows()
-    twice = [replace(facts[0], envelope=replace(facts[0].envelope, version=9))] * 2
+    twice = [facts[0]._replace(envelope=facts[0].envelope._replace(version=9))] * 2
     with pytest.raises(Contended), store.database.write() as connection:
         _write(store, connection, seen=5, facts=twice)
     assert store.rows() == before
@@ -137,7 +136,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(store: Store) -> None:
 
 def test_a_writer_that_saw_an_older_version_is_refused(store: Store) -> None:
     facts = store.append(turn("t1")).facts
-    late = replace(facts[-1], envelope=replace(facts[-1].envelope, version=6))
+    late = facts[-1]._replace(envelope=facts[-1].envelope._replace(version=6))
     with pytest.raises(Contended), store.database.write() as connection:
         _write(store, connection, seen=4, facts=[late])
     assert store.facts() == list(facts)

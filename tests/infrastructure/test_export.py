@@ -235,7 +235,7 @@ def forged(store: Store, *events: tuple[str, bytes]) -> list[bytes]:
     lines: list[bytes] = []
     previous = GENESIS
     for fact, (type_, _) in zip(facts, [("", b""), ("", b""), *events], strict=True):
-        envelope = replace(fact.envelope, type=type_ or fact.envelope.type)
+        envelope = fact.envelope._replace(type=type_ or fact.envelope.type)
         previous = chained_hash(envelope, previous)
         lines.append(event_line(replace(fact, envelope=envelope, hash=previous)))
     lines.insert(0, replace(manifest, hash=previous).line())
