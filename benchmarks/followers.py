@@ -67,35 +67,26 @@ def proposal(type_: str, data: dict[str, object]) -> Proposal:
 
 
 def fill(log: Turnlog, messages: int, said: Iterator[str]) -> None:
-    """Append so many messages, with a record of usage for every tenth."""
+    """Append so many messages: sessions of turns of two, each with a record of usage."""
     for number in range(messages // SESSION):
-        events = [
-            proposal(
-                "turn-started",
-                {
-                    "turn_id": "t1",
-                    "messages": [{"role": "user", "content": next(said)}],
-                },
-            )
-        ]
-        for index in range(1, SESSION):
-            answer = {"role": "assistant", "content": next(said)}
-            events.append(proposal("message-recorded", {"turn_id": "t1", "message": answer}))
-            if index % 10 == 0:
-                usage: dict[str, object] = {
-                    "turn_id": "t1",
-                    "model": "m",
-                    "input_tokens": 9,
-                    "output_tokens": 9,
-                }
-                events.append(proposal("usage-recorded", usage))
         request = BatchRequest(
             producer=ProducerStamp(producer_id="p", epoch=1, sequence=1),
-            proposals=events,
+            proposals=[each for turn in range(SESSION // 2) for each in _turn(turn, said)],
             open=OpenSession(),
         )
         target = Target(project_id="default", session_id=f"s{number}")
         log.runner.run(partial(_append, log, target, request))
+
+
+def _turn(number: int, said: Iterator[str]) -> Iterator[Proposal]:
+    turn_id = f"t{number}"
+    asked = {"role": "user", "content": next(said)}
+    answered = {"role": "assistant", "content": next(said)}
+    used: dict[str, object] = {"model": "m", "input_tokens": 9, "output_tokens": 9}
+    yield proposal("turn-started", {"turn_id": turn_id, "messages": [asked]})
+    yield proposal("message-recorded", {"turn_id": turn_id, "message": answered})
+    yield proposal("usage-recorded", {"turn_id": turn_id, **used})
+    yield proposal("turn-completed", {"turn_id": turn_id})
 
 
 def _append(log: Turnlog, target: Target, request: BatchRequest, attempt: Attempt) -> None:
@@ -132,7 +123,7 @@ def measure(name: str, url: str, messages: int) -> None:
 
 def follow(name: str, log: Turnlog, messages: int, said: Iterator[str]) -> None:
     """Fill a database, have its views follow, and print what it took."""
-    events = messages + (messages // SESSION) * (1 + (SESSION - 1) // 10)
+    events = messages * 2 + messages // SESSION
     _told(name, "appended, in batches", events, partial(fill, log, messages, said))
     for view in log.following.names:
         _told(name, f"{view} follows", events, partial(log.following.catch_up, view))
