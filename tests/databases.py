@@ -157,7 +157,7 @@ def postgresql_databases() -> Generator[PostgresqlDatabases]:
         finally:
             databases.close()
         return
-    with _cluster() as server:
+    with cluster() as server:
         databases = PostgresqlDatabases(server)
         # The cluster dies with the tests; those that are about durability ask for `fsync`.
         _set_fsync(databases, "off")
@@ -184,7 +184,8 @@ def _set_fsync(databases: PostgresqlDatabases, value: str) -> None:
 
 
 @contextmanager
-def _cluster() -> Generator[str]:
+def cluster() -> Generator[str]:
+    """Give the URL of a new server, which is gone at the end."""
     # The socket lies in the data directory, and a socket's path may have 107 bytes at most.
     home = Path(tempfile.mkdtemp(prefix="turnlog-pg-"))
     guard = subprocess.Popen(
@@ -193,10 +194,11 @@ def _cluster() -> Generator[str]:
         start_new_session=True,  # an interrupt at the terminal is for the tests, not for it
     )
     with guard:
-        yield _start(home / "data")
+        yield start_cluster(home / "data")
 
 
-def _start(data: Path) -> str:
+def start_cluster(data: Path) -> str:
+    """Start the server of a directory, whose files are made if it is empty; return its URL."""
     # For root the package makes a user to run the server as: one process at a time.
     with Path(postgres_server.__file__).open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
