@@ -68,7 +68,7 @@ def failing_once(connections: Served) -> Generator[list[int]]:
             failed.append(1)
             raise OperationalError("COMMIT", None, Exception("disk I/O error"))
 
-    engine = connections.log.database._writer
+    engine = connections.log.database._writer  # pyright: ignore[reportPrivateUsage]
     hook.listen(engine, "commit", fail)
     try:
         yield failed
