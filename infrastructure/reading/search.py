@@ -4,11 +4,11 @@ The index proposes, the text itself decides. How much is looked at for one answe
 page can have fewer texts than asked for, and says where to go on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, TextClause, select, text
+from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
 from sqlalchemy.exc import DBAPIError
 
 from infrastructure import tables as t
@@ -20,8 +20,14 @@ from projections.search import Document, Snippet, Term, documents, find
 VIEW: Final = "search"
 PROPOSED: Final = 100
 LOOKED_AT: Final = 1_000
+CHARACTERS_LOOKED_AT: Final = 2_000_000
+RECENT: Final = 40
+"""Where one of so many texts has the words, PostgreSQL finds them without its index."""
 _NEWEST: Final = 2**62
 _D: Final = t.search_documents.c
+_PLACE: Final = (
+    "d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, s.session_id"
+)
 # The name of the transcript's message that a text is in, if it is in one of its role.
 _MESSAGE_ID: Final = (
     "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN m.message_id END "
@@ -86,46 +92,100 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
     read = tracking.live(connection, VIEW)
     if read is None or not query.terms:
         return Hits((), None)
-    statement = _statement(connection.dialect.name, read.generation, query)
-    below = _below(connection, read.generation, query.before)
+    asking = _Asking(connection, query, read.generation)
     hits: list[Hit] = []
-    looked_at = 0
-    most = query.limit  # more only if some of these turn out not to have what is looked for
-    while True:
-        params = _params(connection, read.generation, query, below) | {"most": most}
-        proposed = _propose(connection, statement, params)
-        for row in proposed:
-            hit = _hit(row, query)
-            hits += [] if hit is None else [hit]
-            if len(hits) == query.limit:
-                return Hits(hits, (row.position, row.item))
-        looked_at += len(proposed)
-        if len(proposed) < most:
-            return Hits(hits, None)
-        if looked_at >= LOOKED_AT:
-            return Hits(hits, (proposed[-1].position, proposed[-1].item))
-        below = proposed[-1].document
-        most = PROPOSED
+    size = 0
+    for row in asking.proposed(_below(connection, read.generation, query.before)):
+        document = _document(row)
+        if document is None:
+            continue
+        snippet = find(document.text, query.terms)
+        hits += [] if snippet is None else [_hit(row, snippet)]
+        size += len(document.text)
+        if len(hits) == query.limit or size > CHARACTERS_LOOKED_AT:
+            return Hits(hits, (row.position, row.item))
+    return Hits(hits, asking.more)
 
 
-def _propose(
-    connection: Connection, statement: TextClause, params: dict[str, object]
-) -> Sequence[Row[Any]]:
-    try:
-        return connection.execute(statement, params).all()
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise
-        raise IndexBrokenError from error
+class _Asking:
+    """Asks an index; `more` is where to go on once all that was proposed has been looked at."""
+
+    def __init__(self, connection: Connection, query: SearchQuery, generation: int) -> None:
+        self.more: tuple[int, int] | None = None
+        self._connection: Final = connection
+        self._limit: Final = query.limit
+        self._params: Final = _params(connection, generation, query)
+        self._sources: Final = _sources(connection.dialect.name, generation, query)
+
+    def proposed(self, below: int) -> Iterator[Row[Any]]:
+        """Yield texts that have the words, the newest first, with what is shown of them."""
+        # Mostly all that have the words have what is looked for.
+        rows = self._newest(below, self._limit, shown=True)
+        yield from rows
+        if len(rows) < self._limit:
+            return
+        # If not, there may be many that have not: the index is asked once for all of them.
+        places = self._newest(rows[-1].document, LOOKED_AT, shown=False)
+        for first in range(0, len(places), PROPOSED):
+            numbers = [place.document for place in places[first : first + PROPOSED]]
+            yield from self._execute(_NUMBERED, {"numbers": numbers})
+        if len(places) == LOOKED_AT:
+            self.more = (places[-1].position, places[-1].item)
+
+    def _newest(self, below: int, most: int, *, shown: bool) -> Sequence[Row[Any]]:
+        params = {"below": below, "most": most, "recent": most * RECENT}
+        rows: Sequence[Row[Any]] = ()
+        for source in self._sources:
+            rows = self._execute(text(_shown(source) if shown else source), params)
+            if len(rows) == most:
+                break
+        return rows
+
+    def _execute(self, statement: TextClause, params: dict[str, Any]) -> Sequence[Row[Any]]:
+        try:
+            return self._connection.execute(statement, self._params | params).all()
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+            raise IndexBrokenError from error
 
 
-def _statement(dialect: str, generation: int, query: SearchQuery) -> TextClause:
-    name = index.name_of(generation)
-    proposed, matches = (
-        ("i.rowid", f"i.{name} MATCH :match")
-        if dialect == "sqlite"
-        else ("i.document", "i.lexemes @@ CAST(:match AS tsquery)")
+def _shown(places: str) -> str:
+    """Return the statement that joins what is shown of a text to the few that are."""
+    return (
+        f"SELECT d.*, e.type, e.schema, e.turn_id, b.body, {_MESSAGE_ID} FROM ({places}) d "  # noqa: S608 - made of constants
+        "JOIN events e ON e.session_key = d.session_key AND e.version = d.version "
+        "LEFT JOIN bodies b ON b.session_key = d.session_key AND b.version = d.version "
+        "ORDER BY d.document DESC"
     )
+
+
+_NUMBERED: Final = text(
+    _shown(
+        f"SELECT {_PLACE} FROM search_documents d "  # noqa: S608 - as above
+        "JOIN streams s ON s.session_key = d.session_key "
+        "WHERE d.generation = :generation AND d.document IN :numbers"
+    )
+).bindparams(bindparam("numbers", expanding=True))
+
+
+def _sources(dialect: str, generation: int, query: SearchQuery) -> Sequence[str]:
+    """Return the ways to ask for the newest texts, each only if the one before has too few."""
+    name = index.name_of(generation)
+    if dialect == "sqlite":
+        # Crosswise, so that the index is asked first; it is the one that leaves little.
+        return [_places(f"{name} i CROSS JOIN", f"i.{name} MATCH :match", "i.rowid", query)]
+    # What many have, some of the newest have: to look through those is quicker than the index,
+    # which would collect all that there are. What few have is left to it.
+    newest = (
+        f"(SELECT document, lexemes FROM {name} WHERE document < :below "  # noqa: S608 - as above
+        "ORDER BY document DESC LIMIT :recent) i JOIN"
+    )
+    matches = "i.lexemes @@ CAST(:match AS tsquery)"
+    return [_places(each, matches, "i.document", query) for each in (newest, f"{name} i JOIN")]
+
+
+def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
     filters = [
         condition
         for condition, value in (
@@ -136,30 +196,19 @@ def _statement(dialect: str, generation: int, query: SearchQuery) -> TextClause:
         )
         if value is not None
     ]
-    # Crosswise, so that SQLite asks the index first; it is the one that leaves little.
-    join = "CROSS JOIN" if dialect == "sqlite" else "JOIN"
-    # What is shown of a text is joined only once it is known which few are shown.
-    return text(
-        "SELECT d.*, e.type, e.schema, e.turn_id, b.body, "  # noqa: S608 - made of constants
-        f"{_MESSAGE_ID} FROM ("
-        "SELECT d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, "
-        f"s.session_id FROM {name} i "
-        f"{join} search_documents d ON d.generation = :generation AND d.document = {proposed} "
+    return (
+        f"SELECT {_PLACE} FROM {source} search_documents d "  # noqa: S608 - made of constants
+        f"ON d.generation = :generation AND d.document = {number} "
         "JOIN streams s ON s.session_key = d.session_key "
         "JOIN heads h ON h.session_key = d.session_key "
-        f"WHERE {matches} AND {proposed} < :below "
+        f"WHERE {matches} AND {number} < :below "
         "AND s.project_id = :project_id AND h.status <> 'deleted' "
         f"{''.join(f'AND {each} ' for each in filters)}"
-        f"ORDER BY {proposed} DESC LIMIT :most) d "
-        "JOIN events e ON e.session_key = d.session_key AND e.version = d.version "
-        "LEFT JOIN bodies b ON b.session_key = d.session_key AND b.version = d.version "
-        "ORDER BY d.document DESC"
+        f"ORDER BY {number} DESC LIMIT :most"
     )
 
 
-def _params(
-    connection: Connection, generation: int, query: SearchQuery, below: int
-) -> dict[str, object]:
+def _params(connection: Connection, generation: int, query: SearchQuery) -> dict[str, Any]:
     every = [index.of_project(query.project_id)]
     if query.session_key is not None:
         every.append(index.of_session(query.session_key))
@@ -168,7 +217,6 @@ def _params(
     terms = [term.alternatives() for term in query.terms]
     return {
         "match": index.match(connection.dialect.name, every, terms),
-        "below": below,
         "generation": generation,
         "project_id": query.project_id,
         "session_key": query.session_key,
@@ -196,11 +244,7 @@ def _below(connection: Connection, generation: int, before: tuple[int, int] | No
     return connection.execute(statement).scalar_one_or_none() or _NEWEST
 
 
-def _hit(row: Row[Any], query: SearchQuery) -> Hit | None:
-    document = _document(row)
-    snippet = None if document is None else find(document.text, query.terms)
-    if snippet is None:
-        return None
+def _hit(row: Row[Any], snippet: Snippet) -> Hit:
     return Hit(
         session_id=row.session_id,
         version=row.version,

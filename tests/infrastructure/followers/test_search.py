@@ -3,6 +3,7 @@
 import pytest
 
 from infrastructure import tables as t
+from infrastructure.reading.search import PROPOSED, RECENT
 from tests.infrastructure.followers.watching import (
     begun,
     following,
@@ -170,3 +171,35 @@ def test_a_partial_message_is_found_as_it_is_now(store: Store, *, together: bool
     assert found(store, "upon") == []
     assert found(store, "once") == [("s1", 4)]
     assert len(rows(store, t.search_documents)) == 2
+
+
+def test_what_only_an_old_text_has_is_found_behind_all_the_newer_ones(store: Store) -> None:
+    store.append([begun("t1", "needle in the hay")], "s1")
+    store.append([said("t1", f"hay {number}", "assistant") for number in range(RECENT + 1)], "s1")
+    with following(store) as views:
+        views.catch_up("search")
+    assert found(store, "needle", limit=1) == [("s1", 2)]
+    assert len(searched(store, "hay", RECENT).hits) == RECENT
+
+
+def test_a_phrase_is_found_behind_many_texts_that_have_its_words_only(store: Store) -> None:
+    store.append([begun("t1", "one two")], "s1")
+    store.append([said("t1", f"two one {n}", "assistant") for n in range(PROPOSED + 1)], "s1")
+    with following(store) as views:
+        views.catch_up("search")
+    page = searched(store, '"one two"', 1)
+    assert [(hit.session_id, hit.version) for hit in page.hits] == [("s1", 2)]
+    assert list(searched(store, '"one two"', 1, before=page.more).hits) == []
+
+
+def test_a_page_ends_where_much_was_looked_at_and_the_next_goes_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.append([begun("t1", "one two")], "s1")
+    store.append([said("t1", f"two one {n}", "assistant") for n in range(9)], "s1")
+    with following(store) as views:
+        views.catch_up("search")
+    monkeypatch.setattr("infrastructure.reading.search.CHARACTERS_LOOKED_AT", 50)
+    first = searched(store, '"one two"', 2)
+    second = searched(store, '"one two"', 2, before=first.more)
+    assert (list(first.hits), [hit.version for hit in second.hits]) == ([], [2])
