@@ -10,14 +10,15 @@ from api.event_bodies import EVENT_BODIES, Moment
 from api.problems import Flaw, ProblemError
 from api.session_bodies import OpenFields, open_command
 from domain.commands import HeadClaim, Proposal
-from domain.events import SessionEvent
 from domain.identifiers import ID_RULE, is_id
 from domain.json_text import raw_items, raw_members
+from domain.offloading import offload
 from domain.raw_json import with_member
 from domain.recorded import ProducerStamp
+from domain.refusals import Refusal
 from domain.times import microseconds
 from infrastructure.appending import BatchRequest
-from infrastructure.serialization import event_of, members_of
+from infrastructure.proposing import proposal_of
 
 EVENTS_LIMIT: Final = 1_000
 EVENT_LIMIT: Final = 1024 * 1024
@@ -127,19 +128,17 @@ def _proposal(event: EventBody, data: bytes, number: int) -> Proposal:
     if model is None:
         detail = "producers cannot append this type"
         raise ProblemError("unknown-event-type", detail, flaws=[Flaw(detail, (*at, "type"))])
-    if len(data) > EVENT_LIMIT:
-        detail = f"an event's data has at most {EVENT_LIMIT} bytes"
-        raise ProblemError("body-too-large", detail, flaws=[Flaw(detail, (*at, "data"))])
     validated(model, event.data, *at, "data")
     if event.type == "gate-opened":
         data = with_member(data, "gate_id", f"gate-{uuid4()}")
-    return Proposal(
-        event=_event(event.type, data), body=data, occurred_at=microseconds(event.occurred_at)
-    )
-
-
-def _event(type_: str, data: bytes) -> SessionEvent:
-    return event_of(type_, members_of(type_, data))
+    try:
+        proposal = proposal_of(event.type, data, microseconds(event.occurred_at))
+    except Refusal as refusal:
+        raise refusal.inside(*at, "data") from None
+    if len(proposal.body) > EVENT_LIMIT and len(offload(proposal.body).body) > EVENT_LIMIT:
+        detail = f"an event has at most {EVENT_LIMIT} bytes without its files and long texts"
+        raise ProblemError("body-too-large", detail, flaws=[Flaw(detail, (*at, "data"))])
+    return proposal
 
 
 def _flaw(detail: str, *at: str | int) -> ProblemError:

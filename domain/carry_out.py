@@ -12,6 +12,7 @@ from domain.decide import decide
 from domain.decided import Decided
 from domain.evolve import evolve
 from domain.fields import check_name
+from domain.offloading import LIMIT, offload
 from domain.recorded import Envelope, ProducerStamp, Recorded, body_digest, chained_hash
 from domain.refusals import Refusal
 from domain.registry import KINDS
@@ -76,6 +77,10 @@ def _take(outcome: Outcome, item: Decided, stamp: Stamp) -> None:
     head = outcome.state.head
     event_id, salt = stamp.mint()
     body = item.body if item.body is not None else stamp.encode(item)
+    blobs = item.blobs
+    if len(body) > LIMIT:
+        offloaded = offload(body)
+        body, blobs = offloaded.body, (*blobs, *offloaded.blobs)
     from_producer = item.proposed and stamp.producer is not None
     envelope = Envelope(
         project_id=stamp.project_id,
@@ -102,6 +107,7 @@ def _take(outcome: Outcome, item: Decided, stamp: Stamp) -> None:
         salt=salt,
         body=body,
         event=item.event,
+        blobs=blobs,
     )
     changes = evolve(outcome.state, recorded)
     outcome.state.apply(changes)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from domain.blobs import Blob
 from domain.events import SessionEvent
 from domain.events.session import ApprovalMode, Parent, TitleBy
 
@@ -100,11 +101,13 @@ class Proposal:
     Attributes:
         body: The event's data; what is stored, but for names that the log resolves.
         occurred_at: Microseconds since 1970, if the caller says.
+        blobs: The files that the data names.
     """
 
     event: SessionEvent
     body: bytes
     occurred_at: int | None = None
+    blobs: tuple[Blob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import NamedTuple
 
+from domain.blobs import Blob
 from domain.events import SessionEvent
 from domain.registry import KINDS, NAMES, Affects
 
@@ -12,6 +13,7 @@ class Decided(NamedTuple):
 
     Attributes:
         body: Its JSON as it was sent, or None where turnlog itself made the event.
+        blobs: The files that its JSON names.
         proposed: Whether it is the event that the caller proposed, not one that follows from it.
     """
 
@@ -22,6 +24,7 @@ class Decided(NamedTuple):
     occurred_at: int | None = None
     turn_id: str | None = None
     proposed: bool = False
+    blobs: tuple[Blob, ...] = ()
 
 
 _WITH_TURN = frozenset(

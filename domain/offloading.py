@@ -11,7 +11,7 @@ gives back is the same blob as the picture that was sent.
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -89,8 +89,8 @@ def cuts_of(body: bytes) -> Cuts:
     return () if not body.endswith(_ENDS) else _split(body)[1]
 
 
-def inline(body: bytes, contents: Mapping[str, bytes]) -> bytes:
-    """Return the whole of a stored body; `contents` gives each blob by its SHA-256.
+def inline(body: bytes, blobs: Iterable[Blob]) -> bytes:
+    """Return the whole of a stored body, whose blobs are among these.
 
     Opaque values come back as they were sent; a text may be spelled with other escapes.
 
@@ -102,6 +102,7 @@ def inline(body: bytes, contents: Mapping[str, bytes]) -> bytes:
         return body
     if sum(cut.size for cut in cuts) > WHOLE_LIMIT:
         raise Incomplete
+    contents = {blob.sha256: blob.content for blob in blobs}
     try:
         text = rest.decode()
         placed = sorted((*find(text, cut.at), _restored(cut, contents)) for cut in cuts)
@@ -133,9 +134,9 @@ def _split(body: bytes) -> tuple[bytes, Cuts]:
     return (body[:at] + b"}", known) if len(known) == len(cuts) else (body, ())
 
 
-def _restored(cut: Cut, contents: Mapping[str, bytes]) -> bytes:
+def _restored(cut: Cut, contents: Mapping[str, bytes | None]) -> bytes:
     content = contents[cut.sha256]
-    if len(content) != cut.size:
+    if content is None or len(content) != cut.size:
         raise Incomplete
     if cut.base64:
         return b'"' + base64.b64encode(content) + b'"'

@@ -9,6 +9,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring as _quoted
 from typing import NamedTuple
 
+from domain.blobs import Blob
 from domain.events import Fact
 from domain.registry import Affects
 
@@ -54,7 +55,11 @@ class Envelope(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """A fact as the log holds it. `body` is its stored JSON, or None once erased or lost."""
+    """A fact as the log holds it. `body` is its stored JSON, or None once erased or lost.
+
+    Attributes:
+        blobs: What its body only names: to be kept with it, or as it was read.
+    """
 
     envelope: Envelope
     position: int
@@ -63,6 +68,7 @@ class Recorded(NamedTuple):
     salt: bytes | None
     body: bytes | None
     event: Fact
+    blobs: tuple[Blob, ...] = ()
 
     @property
     def version(self) -> int:

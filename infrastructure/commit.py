@@ -14,6 +14,7 @@ from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
+from infrastructure.blobs import Entangled, keep_of
 from infrastructure.prepared import Prepared, PreparedRows, copy_rows, pipelined
 from infrastructure.view_rows import (
     FIELDS,
@@ -146,6 +147,8 @@ def write(writing: Writing) -> list[int]:
         _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
     _place_knowledge(writing, session_key)
+    if any(fact.blobs for fact in writing.facts):
+        _keep_blobs(writing, session_key)
     events = [event_row(fact, session_key) for fact in writing.placed]
     bodies = [
         (session_key, fact.version, fact.salt, fact.body)
@@ -161,6 +164,13 @@ def write(writing: Writing) -> list[int]:
         _INSERT_BODY.rows(connection, bodies)
         write_views(connection, session_key, writing.project_id, writing.changes)
     return positions
+
+
+def _keep_blobs(writing: Writing, session_key: int) -> None:
+    try:
+        keep_of(writing.commit.connection, writing.project_id, session_key, writing.facts)
+    except Entangled as error:
+        raise Contended from error
 
 
 def _at(fact: Recorded, position: int) -> Recorded:

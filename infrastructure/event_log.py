@@ -23,9 +23,16 @@ from sqlalchemy import Connection
 
 from domain.json_text import JsonValue, NotJson, parse
 from domain.recorded import Recorded
+from infrastructure.blobs import completed, completed_in
 from infrastructure.commit import Contended, Writing
 from infrastructure.database import Database
-from infrastructure.mapper import FactMapper, StreamFact, originator, recorded_of
+from infrastructure.mapper import (
+    FactMapper,
+    StreamFact,
+    originator,
+    recorded_of,
+    whole_body,
+)
 from infrastructure.recorder import EVERYTHING, LogRecorder, find_key, stream_facts
 
 PAGE: Final = 500
@@ -116,8 +123,9 @@ class EventLog:
         if key is None:
             return None
         found = stream_facts(connection, (project_id, session_id, key), lte=1)
+        body = whole_body(completed(connection, found[0])) if found else None
         try:
-            return parse(found[0].state) if found and not found[0].gone else None
+            return None if body is None else parse(body)
         except NotJson:
             return None
 
@@ -139,7 +147,7 @@ class EventLog:
                     limit=PAGE,
                 )
             for stored in page:
-                yield recorded_of(stored)
+                yield recorded_of(completed_in(self._database, stored))
             if len(page) < PAGE:
                 return
             after = page[-1].envelope.version

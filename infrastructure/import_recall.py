@@ -9,8 +9,12 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, select
 
+from domain.attachments import without_files
 from domain.json_text import JsonValue, NotJson, parse
+from domain.offloading import LIMIT
+from domain.refusals import InvalidValue
 from infrastructure import tables as t
+from infrastructure.blobs import whole
 from infrastructure.imports.translation import TranslatedEvent
 from infrastructure.recorder import WITH_BODIES, find_key
 
@@ -48,7 +52,7 @@ def recalled(connection: Connection, project_id: str, session_id: str) -> Iterat
             .limit(_PAGE)
         ).all()
         for row in rows:
-            yield row.type, b"" if row.body is None else bytes(row.body)
+            yield row.type, whole(connection, key, row.body) or b""
         if len(rows) < _PAGE:
             return
         after = rows[-1].version
@@ -64,17 +68,27 @@ def shared(told: Iterable[Recalled], events: Sequence[TranslatedEvent]) -> int |
         if count == len(events):
             return count
         event = events[count]
-        if (type_, body) != (event.type, event.data) and not _is_same(type_, body, event):
+        if (type_, body) != (event.type, _kept(event)) and not _is_same(type_, body, event):
             is_end = count == len(events) - 1 and event.type in _ENDS
             return len(events) if is_end else None
         count += 1
     return count
 
 
+def _kept(event: TranslatedEvent) -> bytes:
+    """Return an event's data as the log keeps it, its files named and not held."""
+    try:
+        return without_files(event.data).body
+    except InvalidValue:
+        return event.data
+
+
 def _is_same(type_: str, body: bytes, event: TranslatedEvent) -> bool:
     """Tell whether the log made this of the event: gates get ids, refused events become data."""
     if type_ in _GATES and type_ == event.type:
         return _without_gate_id(body) == _without_gate_id(event.data)
+    if len(body) > LIMIT and type_ == event.type:
+        return _parsed(body) == _parsed(_kept(event))  # long texts are spelled anew
     match _parsed(body):
         case {"kind": str(kind), "data": {"type": str(refused), "data": data}}:
             return (

@@ -12,18 +12,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from domain.commands import BeginBatch, OpenSession, Proposal, Record, SessionCommand
+from domain.commands import BeginBatch, OpenSession, Record, SessionCommand
 from domain.json_text import JsonValue, dump
 from domain.keys import keys_of
 from domain.raw_json import RawJson, dumped, with_member
-from domain.refusals import Refusal
+from domain.refusals import InvalidValue, Refusal
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.import_planning import FilePlan, SessionPlan
 from infrastructure.import_recall import ACTOR, REFUSED
 from infrastructure.imports.claude_lines import short_digest
 from infrastructure.imports.translation import Loss, TranslatedEvent
+from infrastructure.proposing import proposal_of
 from infrastructure.runner import Attempt, Runner
-from infrastructure.serialization import Unreadable, event_of, members_of
+from infrastructure.serialization import Unreadable
 
 IN_PROGRESS: Final = "import-in-progress"
 PIECE: Final = 500
@@ -255,6 +256,8 @@ class _Writer:
             return _Read(item=item, record=_record(item))
         except (Unreadable, KeyError):
             return self._refused(item, "Unreadable")
+        except InvalidValue:
+            return self._refused(item, "InvalidValue")
 
     def _refused(self, item: _Item, reason: str) -> _Read:
         code = "".join(f"-{c.lower()}" if c.isupper() else c for c in reason).lstrip("-")
@@ -300,9 +303,7 @@ def _marker(adding: Addition, piece: Piece, loss_version: int | None, losses: in
 
 
 def _record(item: _Item) -> Record:
-    event = event_of(item.type, members_of(item.type, item.body))
-    proposal = Proposal(event=event, body=item.body, occurred_at=item.occurred_at)
-    return Record(proposal=proposal, imported=True)
+    return Record(proposal=proposal_of(item.type, item.body, item.occurred_at), imported=True)
 
 
 def _number(refusal: Refusal) -> int | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from eventsourcing.persistence import Mapper, StoredEvent
 
+from domain.blobs import Blob
+from domain.offloading import Incomplete, inline
 from domain.recorded import Envelope, Recorded
 from infrastructure.serialization import decode
 
@@ -23,7 +25,11 @@ class StreamFact:
 
 @dataclass(frozen=True)
 class StoredFact(StoredEvent):
-    """A stored event with its envelope; `state` is the body, empty once it is gone."""
+    """A stored event with its envelope; `state` is the body, empty once it is gone.
+
+    Attributes:
+        blobs: What was taken out of the body, as far as it was read; see `infrastructure.blobs`.
+    """
 
     envelope: Envelope
     position: int
@@ -31,6 +37,7 @@ class StoredFact(StoredEvent):
     hash: bytes
     salt: bytes | None
     gone: bool = False
+    blobs: tuple[Blob, ...] = ()
 
 
 def originator(project_id: str, session_id: str) -> str:
@@ -71,7 +78,7 @@ class FactMapper(Mapper[str]):
 
 
 def recorded_of(stored: StoredFact) -> Recorded:
-    """Return the recorded fact in a stored event."""
+    """Return the recorded fact in a stored event; of one whose blobs are not there, no meaning."""
     envelope = stored.envelope
     body = None if stored.gone else stored.state
     return Recorded(
@@ -81,5 +88,16 @@ def recorded_of(stored: StoredFact) -> Recorded:
         hash=stored.hash,
         salt=stored.salt,
         body=body,
-        event=decode(envelope.type, envelope.schema, body),
+        event=decode(envelope.type, envelope.schema, whole_body(stored)),
+        blobs=stored.blobs,
     )
+
+
+def whole_body(stored: StoredFact) -> bytes | None:
+    """Return all that was said, or None if some of it is not there."""
+    if stored.gone:
+        return None
+    try:
+        return inline(stored.state, stored.blobs)
+    except Incomplete:
+        return None

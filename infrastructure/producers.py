@@ -11,9 +11,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from domain.canonical import canonical
 from domain.commands import Proposal
 from domain.json_text import JsonValue, NotJson, parse
+from domain.offloading import Incomplete, inline
 from domain.recorded import ProducerStamp, Recorded
 from domain.registry import NAMES
 from infrastructure import tables as t
+from infrastructure.blobs import completed
 from infrastructure.mapper import recorded_of
 from infrastructure.prepared import Prepared
 from infrastructure.recorder import stream_facts
@@ -129,7 +131,11 @@ def earlier_batch(
         if not page:
             return found
         after = page[-1].envelope.version
-        found += [recorded_of(stored) for stored in page if stored.envelope.producer == stamp]
+        found += [
+            recorded_of(completed(connection, stored))
+            for stored in page
+            if stored.envelope.producer == stamp
+        ]
     return found
 
 
@@ -144,7 +150,11 @@ def facts_digest(facts: Sequence[Recorded]) -> bytes | None:
     for fact in facts:
         if fact.body is None:
             return None
-        events.append((fact.envelope.type, fact.envelope.occurred_at, fact.body))
+        try:
+            said = inline(fact.body, fact.blobs)
+        except Incomplete:
+            return None
+        events.append((fact.envelope.type, fact.envelope.occurred_at, said))
     try:
         return _digest(events)
     except NotJson:

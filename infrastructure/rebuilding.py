@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, select, text
 from domain.evolve import evolve
 from domain.state import Call, Changes, Gate, Head, Placed, State
 from infrastructure import tables as t
+from infrastructure.blobs import completed
 from infrastructure.commit import ORDINAL_BITS, head_values, write_views
 from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
@@ -100,7 +101,7 @@ class _Folded:
         """Fold what the log has got since."""
         stream = replace(self._stream, last=last_version(connection, self._stream.key))
         for stored in stored_facts(connection, stream, after=self._state.head.version):
-            self._state.apply(evolve(self._state, recorded_of(stored)))
+            self._state.apply(evolve(self._state, recorded_of(completed(connection, stored))))
 
     def differences(self, connection: Connection) -> list[Difference]:
         """Compare the stored views with the fold."""

@@ -24,6 +24,7 @@ from sqlalchemy import exc as sa_exc
 
 from domain.recorded import GENESIS, Envelope, ProducerStamp
 from infrastructure import tables as t
+from infrastructure.blobs import completed
 from infrastructure.commit import ORDINAL_BITS, Writing, write
 from infrastructure.database import Database
 from infrastructure.mapper import StoredFact, originator
@@ -121,7 +122,7 @@ class LogRecorder(ApplicationRecorder):
             key = find_key(connection, project_id, session_id)
             if key is None:
                 return []
-            return stream_facts(
+            found = stream_facts(
                 connection,
                 (project_id, session_id, key),
                 gt=gt or 0,
@@ -129,6 +130,7 @@ class LogRecorder(ApplicationRecorder):
                 limit=EVERYTHING if limit is None else limit,
                 desc=desc,
             )
+            return [completed(connection, stored) for stored in found]
 
     def select_notifications(
         self,

@@ -1,9 +1,11 @@
 """Which tables are there? Declared once; `migrations` brings a database to them.
 
-`streams`, `events` and `bodies` are the truth; triggers forbid changing them. `store`,
-`producers` and `idempotency` keep the log's own affairs. Everything in `VIEWS` is folded from the
-log and can be dropped and folded again; what followers fold has a row for each generation, of which
-`followers` says which is read. Times are microseconds since 1970, hashes 32 raw bytes.
+`streams`, `events` and `bodies` are the truth; triggers forbid changing them. `blobs` are what
+bodies name by digest; `blob_references` say which event names which, and the `held` ones have to be
+there. `store`, `producers` and `idempotency` keep the log's own affairs. Everything in `VIEWS` is
+folded from the log and can be dropped and folded again; what followers fold has a row for each
+generation, of which `followers` says which is read. Times are microseconds since 1970, hashes 32
+raw bytes.
 """
 
 from typing import Final
@@ -95,6 +97,28 @@ bodies = Table(
     Column("version", Integer, primary_key=True),
     Column("salt", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
+)
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("stored_at", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+blob_references = Table(
+    "blob_references",
+    metadata,
+    Column("session_key", KEY, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("media_type", String),
+    Column("held", Boolean, nullable=False),
+    Index("ix_blob_references_blob", "project_id", "sha256"),
 )
 
 producers = Table(

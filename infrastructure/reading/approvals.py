@@ -14,6 +14,7 @@ from domain.identifiers import is_name
 from domain.refusals import AmbiguousGate, NoSuchGate
 from domain.state import Gate
 from infrastructure import tables as t
+from infrastructure.blobs import whole
 from infrastructure.serialization import decode
 from infrastructure.view_rows import gate_of
 
@@ -87,7 +88,7 @@ def gates(connection: Connection, query: GateQuery) -> Sequence[GateView]:
         after = tuple_(*map(literal, query.after))
         beyond = tuple_(*order) > after if query.ascending else tuple_(*order) < after
         statement = statement.where(beyond)
-    return [_view(row) for row in connection.execute(statement)]
+    return [_view(connection, row) for row in connection.execute(statement)]
 
 
 def gate(connection: Connection, project_id: str, gate_id: str) -> GateView:
@@ -100,7 +101,7 @@ def gate(connection: Connection, project_id: str, gate_id: str) -> GateView:
     row = connection.execute(statement).first() if is_name(gate_id) else None
     if row is None:
         raise NoSuchGate(EXPECTED_IN_PROJECT)
-    return _view(row)
+    return _view(connection, row)
 
 
 def named_gate(connection: Connection, project_id: str, session_key: int, name: str) -> GateView:
@@ -124,7 +125,9 @@ def named_gate(connection: Connection, project_id: str, session_key: int, name: 
         .order_by(exact.desc(), is_open.desc(), c.opened_version.desc())
         .limit(2)
     )
-    found = [_view(row) for row in connection.execute(statement)] if is_name(name) else []
+    found = (
+        [_view(connection, row) for row in connection.execute(statement)] if is_name(name) else []
+    )
     if not found:
         raise NoSuchGate(EXPECTED_IN_SESSION)
     first, *others = found
@@ -164,12 +167,14 @@ def _same(table: Any, version: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own g
     return (table.c.session_key == t.gates.c.session_key) & (table.c.version == version)
 
 
-def _view(row: Row[Any]) -> GateView:
+def _view(connection: Connection, row: Row[Any]) -> GateView:
+    key = row.session_key
+    asked, answered = (whole(connection, key, body) for body in (row.opened_body, row.closed_body))
     return GateView(
         session_id=row.session_id,
         gate=gate_of(row),
-        opened=_fact(row.opened_type, row.opened_schema, row.opened_body),
-        closed=_fact(row.closed_type, row.closed_schema, row.closed_body),
+        opened=_fact(row.opened_type, row.opened_schema, asked),
+        closed=_fact(row.closed_type, row.closed_schema, answered),
         closed_at=row.closed_at,
         through=row.through,
     )

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from domain.events import Fact
 from domain.recorded import Envelope
 from infrastructure import tables as t
+from infrastructure.blobs import whole
 from infrastructure.recorder import stored_fact
 from infrastructure.serialization import decode
 from projections.audit import TELLING
@@ -71,7 +72,7 @@ def audit(
                 envelope=stored.envelope,
                 hash=stored.hash,
                 fact=(
-                    decode(row.type, row.schema, None if row.body is None else row.body)
+                    decode(row.type, row.schema, whole(connection, stream[2], row.body))
                     if told
                     else None
                 ),

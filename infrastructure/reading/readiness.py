@@ -9,6 +9,7 @@ from domain.evolve import evolve
 from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import Recorded
 from domain.state import Head, State, Turn
+from infrastructure.blobs import completed
 from infrastructure.mapper import recorded_of
 from infrastructure.reading.moment import Moment
 from infrastructure.recorder import stream_facts
@@ -42,5 +43,5 @@ def _facts(connection: Connection, moment: Moment) -> Iterator[Recorded]:
     while after < moment.through:
         through = min(after + FACTS_AT_ONCE, moment.through)
         for stored in stream_facts(connection, stream, gt=after, lte=through):
-            yield recorded_of(stored)
+            yield recorded_of(completed(connection, stored))
         after = through

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
 from sqlalchemy.exc import DBAPIError
 
 from infrastructure import tables as t
+from infrastructure.blobs import whole
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
 from infrastructure.serialization import decode
@@ -96,7 +97,7 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
     hits: list[Hit] = []
     size = 0
     for row in asking.proposed(_below(connection, read.generation, query.before)):
-        document = _document(row)
+        document = _document(connection, row)
         if document is None:
             continue
         snippet = find(document.text, query.terms)
@@ -258,7 +259,7 @@ def _hit(row: Row[Any], snippet: Snippet) -> Hit:
     )
 
 
-def _document(row: Row[Any]) -> Document | None:
-    body = None if row.body is None else bytes(row.body)
+def _document(connection: Connection, row: Row[Any]) -> Document | None:
+    body = whole(connection, row.session_key, row.body)
     found = documents(decode(row.type, row.schema, body))
     return next((each for each in found if each.item == row.item), None)

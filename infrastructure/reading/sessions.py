@@ -13,6 +13,7 @@ from domain.refusals import NoSuchSession
 from domain.state import Head, Turn
 from infrastructure import tables as t
 from infrastructure.agreement import Agreement, agreement_of
+from infrastructure.blobs import whole
 from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head
 from infrastructure.prepared import Prepared
@@ -196,9 +197,8 @@ def _running(connection: Connection, keys: Sequence[int]) -> dict[int, Turn]:
 
 def _fact_body(connection: Connection, key: int, version: int) -> tuple[str, int, bytes] | None:
     row = _BODY.run(connection, {"session_key": key, "version": version}).first()
-    if row is None or row.body is None:
-        return None
-    return row.type, row.schema, bytes(row.body)
+    body = None if row is None else whole(connection, key, row.body)
+    return None if body is None else (row.type, row.schema, body)
 
 
 def _given(stored: tuple[str, int, bytes], name: str) -> RawJson | None:

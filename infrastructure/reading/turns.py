@@ -16,6 +16,7 @@ from domain.identifiers import is_id
 from domain.refusals import NoSuchTurn
 from domain.state import Head, State, Turn
 from infrastructure import tables as t
+from infrastructure.blobs import completed, whole
 from infrastructure.mapper import recorded_of
 from infrastructure.reading.moment import Moment
 from infrastructure.recorder import stream_facts
@@ -122,7 +123,11 @@ def _could_be(status: TurnFilter, moment: Moment) -> ColumnElement[bool]:
 def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
     known = turn_of(row)
     if known.ended_version is not None and known.ended_version <= moment.through:
-        end = None if row.type is None else decode(row.type, row.schema, row.body)
+        end = (
+            None
+            if row.type is None
+            else decode(row.type, row.schema, whole(connection, moment.key, row.body))
+        )
         then = known._replace(open_calls=known.open_calls + row.late_since)
         return TurnView(turn=then, end=end)
     return TurnView(turn=known if moment.is_now else _then(connection, moment, known), end=None)
@@ -139,5 +144,5 @@ def _then(connection: Connection, moment: Moment, known: Turn) -> Turn:
     stream = (moment.target.project_id, moment.target.session_id, moment.key)
     facts = stream_facts(connection, stream, gt=known.started_version - 1, lte=moment.through)
     for stored in facts:
-        state.apply(evolve(state, recorded_of(stored)))
+        state.apply(evolve(state, recorded_of(completed(connection, stored))))
     return state.turns.get(known.turn_id, known)

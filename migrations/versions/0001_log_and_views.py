@@ -32,6 +32,33 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_bodies")),
     )
     op.create_table(
+        "blobs",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("stored_at", sa.BigInteger(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "sha256", name=op.f("pk_blobs")),
+    )
+    if op.get_bind().dialect.name == "postgresql":
+        # Not compressed: a range of it is read without the rest.
+        op.execute("ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL")
+    op.create_table(
+        "blob_references",
+        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("media_type", sa.String(), nullable=True),
+        sa.Column("held", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "session_key", "version", "sha256", name=op.f("pk_blob_references")
+        ),
+    )
+    op.create_index(
+        "ix_blob_references_blob", "blob_references", ["project_id", "sha256"], unique=False
+    )
+    op.create_table(
         "calls",
         sa.Column("session_key", KEY, nullable=False),
         sa.Column("turn_id", sa.String(), nullable=False),
@@ -407,6 +434,8 @@ def downgrade() -> None:
             op.execute(f"DROP TRIGGER {table}_append_only ON {table}")
             op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
     for table in (
+        "blob_references",
+        "blobs",
         "bodies",
         "calls",
         "events",

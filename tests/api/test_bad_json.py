@@ -227,9 +227,12 @@ def test_a_request_of_more_than_8_mib_is_too_large(client: httpx.Client, size: i
 
 
 def test_a_request_of_8_mib_and_an_event_of_1_mib_are_taken(client: httpx.Client) -> None:
-    data = b'{"kind":"k","data":"' + b"x" * (1024 * 1024 - 22) + b'"}'
+    part = b'{"type":"text","text":"' + b"x" * 60_000 + b'"},'
+    start = b'{"turn_id":"t","messages":[{"role":"user","content":['
+    before, end = start + part * 17 + b'{"type":"text","text":"', b'"}]}]}'
+    data = before + b"x" * (1024 * 1024 - len(before) - len(end)) + end
     start = b'{"producer":{"id":"r","epoch":1,"sequence":1},"open":{},"events":['
-    event = b'{"type":"data-recorded","data":' + data + b"}"
+    event = b'{"type":"turn-started","data":' + data + b"}"
     body = start + event + b"]" + b" " * (8 * 1024 * 1024 - len(start) - len(event) - 2) + b"}"
     assert (len(data), len(body)) == (1024 * 1024, 8 * 1024 * 1024)
 

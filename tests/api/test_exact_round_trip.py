@@ -28,7 +28,7 @@ TEXTS = {
     "spaces": " \t a \u00a0\u3000 ",
     "empty": "",
     "controls": "".join(map(chr, range(1, 32))) + "\x7f\x80\x9f",
-    "long": "x" * 100_000,
+    "long": "x" * 30_000,
 }
 NUMBERS = [
     b"1.0",

@@ -16,8 +16,8 @@ from infrastructure.command_handler import Appended, Caller, CommandHandler, Tar
 from infrastructure.commit import Commit
 from infrastructure.database import Database, open_database
 from infrastructure.event_log import EventLog
+from infrastructure.proposing import proposal_of
 from infrastructure.runner import Attempt, Runner
-from infrastructure.serialization import event_of, members_of
 
 NEW_YEAR = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z in microseconds
 SECOND = 1_000_000
@@ -36,7 +36,7 @@ class SetClock:
 
 def propose(type_: str, body: bytes) -> Proposal:
     """Return an event as a producer sends it."""
-    return Proposal(event=event_of(type_, members_of(type_, body)), body=body)
+    return proposal_of(type_, body)
 
 
 def note(text: bytes) -> Proposal:

@@ -1,0 +1,161 @@
+"""Where are blobs kept, and how does an event get its own back?
+
+Once in a project, whatever names them; written in the transaction of the append that brings them.
+An append locks what it finds, and the collection of what nobody names skips what is locked: so no
+blob goes away while an event begins to need it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
+
+from domain.blobs import Blob
+from domain.offloading import Incomplete, cuts_of, inline
+from domain.recorded import Recorded
+from infrastructure import tables as t
+from infrastructure.database import Readable
+from infrastructure.mapper import StoredFact
+from infrastructure.prepared import Prepared
+
+BLOB_LIMIT: Final = 32 * 1024 * 1024
+_DEADLOCK: Final = "40P01"
+
+
+def _insert(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(t.blobs)
+    columns: dict[str, Any] = {column.name: bindparam(column.name) for column in t.blobs.columns}
+    return insert.values(columns).on_conflict_do_nothing()
+
+
+def _named(_: str) -> Select[Any]:
+    return (
+        select(t.blobs.c.size)
+        .where(
+            t.blobs.c.project_id == bindparam("project_id"),
+            t.blobs.c.sha256 == bindparam("sha256"),
+        )
+        .with_for_update(read=True, key_share=True)
+    )
+
+
+_INSERT: Final = Prepared(_insert)
+_LOCK: Final = Prepared(_named)
+_REFER: Final = Prepared(lambda _: t.blob_references.insert())
+_CONTENT: Final = Prepared(
+    lambda _: select(t.blobs.c.content).where(
+        t.blobs.c.project_id == bindparam("project_id"), t.blobs.c.sha256 == bindparam("sha256")
+    )
+)
+_CONTENT_OF_SESSION: Final = Prepared(
+    lambda _: (
+        select(t.blobs.c.content)
+        .join(t.streams, t.streams.c.project_id == t.blobs.c.project_id)
+        .where(
+            t.streams.c.session_key == bindparam("session_key"),
+            t.blobs.c.sha256 == bindparam("sha256"),
+        )
+    )
+)
+
+
+class Entangled(Exception):
+    """Two writers waited for each other's blobs, and this one has to begin again."""
+
+
+def keep(connection: Connection, project_id: str, blob: Blob, now: int) -> bool:
+    """Keep a blob, if its bytes came and are not there; tell whether the store has them.
+
+    What is there stays there at least until the transaction ends.
+
+    Raises:
+        Entangled: another writer was in the way.
+    """
+    name = {"project_id": project_id, "sha256": bytes.fromhex(blob.sha256)}
+    try:
+        if _LOCK.run(connection, name).first() is not None:
+            return True
+        if blob.content is None:
+            return False
+        size = len(blob.content)
+        _INSERT.run(connection, {**name, "size": size, "stored_at": now, "content": blob.content})
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == _DEADLOCK:
+            raise Entangled from error
+        raise
+    return True
+
+
+def keep_of(
+    connection: Connection, project_id: str, session_key: int, facts: Sequence[Recorded]
+) -> None:
+    """Keep the blobs that facts bring, and note which fact names which.
+
+    Raises:
+        Entangled: another writer was in the way.
+    """
+    named = {(fact.version, blob.sha256): blob for fact in facts for blob in fact.blobs}
+    brought = {blob.sha256: blob for blob in named.values()}
+    brought |= {blob.sha256: blob for blob in named.values() if blob.content is not None}
+    now = facts[-1].envelope.recorded_at
+    held = {
+        digest: keep(connection, project_id, brought[digest], now) for digest in sorted(brought)
+    }
+    _REFER.many(
+        connection,
+        [
+            {
+                "session_key": session_key,
+                "version": version,
+                "sha256": bytes.fromhex(digest),
+                "project_id": project_id,
+                "media_type": blob.media_type,
+                "held": held[digest],
+            }
+            for (version, digest), blob in named.items()
+        ],
+    )
+
+
+def whole(connection: Connection, session_key: int, body: bytes | None) -> bytes | None:
+    """Return all of a stored body, whatever of it was taken out; None if it is not there."""
+    if body is None:
+        return None
+    body = bytes(body)
+    if not cuts_of(body):
+        return body
+    params: dict[str, object] = {"session_key": session_key}
+    try:
+        return inline(body, _brought(connection, _CONTENT_OF_SESSION, params, body))
+    except Incomplete:
+        return None
+
+
+def completed(connection: Connection, stored: StoredFact) -> StoredFact:
+    """Return a stored fact with the blobs that its body was cut for, as far as they are there."""
+    if not cuts_of(stored.state):
+        return stored
+    params: dict[str, object] = {"project_id": stored.envelope.project_id}
+    return replace(stored, blobs=tuple(_brought(connection, _CONTENT, params, stored.state)))
+
+
+def completed_in(database: Readable, stored: StoredFact) -> StoredFact:
+    """Return the same, read in a transaction of its own if there is anything to be read."""
+    if not cuts_of(stored.state):
+        return stored
+    with database.read() as connection:
+        return completed(connection, stored)
+
+
+def _brought(
+    connection: Connection, statement: Prepared, params: dict[str, object], body: bytes
+) -> Iterator[Blob]:
+    for digest in dict.fromkeys(cut.sha256 for cut in cuts_of(body)):
+        named = {**params, "sha256": bytes.fromhex(digest)}
+        row = statement.run(connection, named).first()
+        if row is not None:
+            content = bytes(row.content)
+            yield Blob(sha256=digest, size=len(content), content=content)
