@@ -9,7 +9,8 @@ from threading import Event
 from time import monotonic
 from typing import Final
 
-from sqlalchemy import make_url
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.pool import NullPool
 
 from tests.databases import PostgresqlDatabases, cluster, start_cluster
 
@@ -20,6 +21,7 @@ class Cluster:
     """A server that is stopped, killed and started again; its databases outlive that."""
 
     def __init__(self, server: str) -> None:
+        self._server: Final = server
         self.databases: Final = PostgresqlDatabases(server)
         self._data: Final = Path(str(make_url(server).query["host"]))
 
@@ -41,6 +43,12 @@ class Cluster:
     def start(self) -> None:
         """Start it; it first recovers what it was killed in."""
         start_cluster(self._data)
+
+    def number(self, statement: str) -> int:
+        """Return the number that a statement gives."""
+        engine = create_engine(self._server, poolclass=NullPool)
+        with engine.connect() as connection:
+            return int(connection.exec_driver_sql(statement).scalar_one() or 0)
 
     @property
     def postmaster(self) -> int:
