@@ -7,7 +7,7 @@ proposes is looked at here. So whichever index it is, the answers are the same.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Final, TypeAlias
 
 from domain import events as e
@@ -45,14 +45,9 @@ class Document:
 
     def lexemes(self) -> list[str]:
         """Return what an index keeps of it, in an order that depends on nothing else."""
-        kept: list[str] = []
-        size = 0
-        for lexeme in sorted(lexemes(self.text)):
-            size += len(lexeme.encode())
-            if size > INDEX_LIMIT:
-                break
-            kept.append(lexeme)
-        return kept
+        every = sorted(lexemes(self.text))
+        sizes = accumulate(len(lexeme.encode()) for lexeme in every)
+        return [lexeme for lexeme, size in zip(every, sizes, strict=True) if size <= INDEX_LIMIT]
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,12 +76,10 @@ def fold(text: str) -> str:
 
 def lexemes(text: str) -> set[str]:
     """Return what an index keeps of a text."""
-    runs: list[str] = _pattern_of(text).findall(text)
-    kept: set[str] = set()
-    for raw in set(runs):
-        kept.update(_forms(raw))
-    kept.discard("")
+    whole, parts = _streams(text)
+    kept = {*whole, *parts}
     if not text.isascii():
+        runs: list[str] = _pattern().findall(text)
         kept.update(
             _folded(one) + _folded(other)
             for one, other in pairwise(run for run in runs if _folded(run))
@@ -98,15 +96,8 @@ def spelled(text: str) -> tuple[str, str]:
     >>> spelled("Call parseHttp()")
     (' call parsehttp ', ' call parse http ')
     """
-    if text.isascii():
-        plain = text.lower()
-        runs: list[str] = _IN_ASCII.findall(plain)
-        if max(map(len, runs), default=0) <= LONGEST:
-            whole = _spaced(runs)
-            if plain == text:
-                return whole, whole
-            return whole, _spaced(_IN_ASCII.findall(_HUMP.sub(" ", text).lower()))
-    return _spelled(text)
+    whole, parts = _streams(text)
+    return _spaced(whole), _spaced(parts)
 
 
 def wanted_spelled(found: Sequence[Word]) -> tuple[str, str]:
@@ -127,11 +118,6 @@ def wanted_lexemes(found: Sequence[Word]) -> tuple[frozenset[str], frozenset[str
     whole = frozenset(word.text for word in found)
     parts = frozenset(part for word in found for part, _, _ in word.parts)
     return whole | pairs, parts | pairs
-
-
-def _forms(raw: str) -> tuple[str, ...]:
-    folded, parts, _ = _known(raw)
-    return (folded, *(part for part, _, _ in parts))
 
 
 @lru_cache(maxsize=65_536)
@@ -157,12 +143,19 @@ def _parts(raw: str) -> tuple[Part, ...]:
     return tuple((fold(raw[low:high]), low, high) for low, high in pairwise(cuts))
 
 
-def _spelled(text: str) -> tuple[str, str]:
-    found = [
-        (word, parts) for word, parts, _ in map(_known, _pattern_of(text).findall(text)) if word
-    ]
-    by_parts = (part for word, parts in found for part, _, _ in parts or ((word, 0, 0),))
-    return _spaced([word for word, _ in found]), _spaced(list(by_parts))
+def _streams(text: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words of a text in their order, whole and by their parts."""
+    if text.isascii():
+        plain = text.lower()
+        runs: list[str] = _IN_ASCII.findall(plain)
+        if max(map(len, runs), default=0) <= LONGEST:
+            if plain == text:
+                return runs, runs
+            return runs, _IN_ASCII.findall(_HUMP.sub(" ", text).lower())
+    known = map(_known, _pattern_of(text).findall(text))
+    found = [(word, parts) for word, parts, _ in known if word]
+    by_parts = [part for word, parts in found for part, _, _ in parts or ((word, 0, 0),)]
+    return [word for word, _ in found], by_parts
 
 
 def _spaced(pieces: Sequence[str]) -> str:
