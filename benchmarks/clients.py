@@ -26,22 +26,23 @@ from log import turn
 PORT = 18_765
 SERVER = """
 import sys, time
-from contextlib import contextmanager
 import uvicorn
-from sqlalchemy import event
 from api.app import create_app
-from infrastructure import database
+from infrastructure import sqlite_writer
 from infrastructure.composition import open_turnlog
 from infrastructure.settings import load
 
 log = open_turnlog(load({"TURNLOG_DATABASE_URL": sys.argv[1]}))
 delay, commits = float(sys.argv[3]) / 1000, 0
+commit = sqlite_writer.commit
 
-@event.listens_for(log.database._writer, "commit")
 def count(connection):
     global commits
     commits += 1
     time.sleep(delay)
+    commit(connection)
+
+sqlite_writer.commit = count
 
 app = create_app(log)
 

@@ -77,7 +77,9 @@ class CommandHandler:
         self, attempt: Attempt, target: Target, wanted: Keys = NO_KEYS
     ) -> tuple[int | None, State]:
         """Return the session's key in the tables, and what `wanted` names of the session."""
-        connection = attempt.connection
+        connection, memory = attempt.connection, attempt.commit.memory
+        if memory and (known := memory.find(target.project_id, target.session_id)):
+            return known.key, look_up(connection, known.key, State(head=known.head), wanted, known)
         key, state = find_head(connection, target.project_id, target.session_id)
         if key is not None and attempt.patient and connection.dialect.name == "postgresql":
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": key})

@@ -16,6 +16,7 @@ from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
 from infrastructure.prepared import Prepared, PreparedRows, copy_rows, pipelined
+from infrastructure.remembered import Memory
 from infrastructure.view_rows import (
     FIELDS,
     INSERT_HEAD,
@@ -69,6 +70,7 @@ class Commit:
     """An open write transaction, and the place of the next event in the whole log."""
 
     connection: Connection
+    memory: Memory | None = None
     last_position: int | None = None
     ordinal: int = 0
     events: int = 0
@@ -86,6 +88,17 @@ class Commit:
         """Return the last position that is taken, to go back to if what follows is undone."""
         self._read_store()
         return self.last_position
+
+    def undone(self, place: int | None) -> None:
+        """Go back to a place: what was written since is undone."""
+        if self.last_position != place:
+            self.forget()
+        self.last_position = place
+
+    def forget(self) -> None:
+        """Have the next look-ups ask the database: not only events were written, or undone."""
+        if self.memory is not None:
+            self.memory.clear()
 
     def positions(self, xid: int, count: int) -> list[int]:
         """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
@@ -163,6 +176,10 @@ def write(writing: Writing) -> list[int]:
         _INSERT_EVENT.rows(connection, events)
         _INSERT_BODY.rows(connection, bodies)
         write_views(connection, session_key, writing.project_id, writing.changes)
+    if writing.commit.memory is not None:
+        writing.commit.memory.keep(
+            writing.project_id, writing.session_id, session_key, writing.state
+        )
     return positions
 
 

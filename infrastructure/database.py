@@ -22,6 +22,8 @@ from sqlalchemy.pool import QueuePool
 
 import migrations
 from infrastructure import clock
+from infrastructure.prepared import run_driver
+from infrastructure.sqlite_writer import SqliteWriter
 from infrastructure.tables import store
 from infrastructure.trouble import trouble
 
@@ -64,9 +66,8 @@ class Database:
         self.url: Final = url
         self.kind: Final[Kind] = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         if self.kind == "sqlite":
-            self._writer = _sqlite_engine(
-                url, begin="BEGIN IMMEDIATE", size=1, allow_unsafe=allow_unsafe
-            )
+            self._writer = _sqlite_engine(url, begin=None, size=1, allow_unsafe=allow_unsafe)
+            self._lane = SqliteWriter(self._writer, self._check_place)
             self._reader = _sqlite_engine(
                 url, begin="BEGIN", size=pool_size, allow_unsafe=allow_unsafe
             )
@@ -83,10 +84,13 @@ class Database:
         Raises:
             UnfitDatabase: what is written would not be found again.
         """
-        with self._writer.begin() as connection:
-            if self.kind == "sqlite":
-                self._check_place()
+        lane = self._lane.write() if self.kind == "sqlite" else self._writer.begin()
+        with lane as connection:
             yield connection
+
+    def written(self) -> int:
+        """Return how many write transactions were begun here, on SQLite."""
+        return self._lane.written
 
     @contextmanager
     def read(self) -> Generator[Connection]:
@@ -102,15 +106,13 @@ class Database:
             with engine.connect() as connection:
                 yield connection.exec_driver_sql
             return
-        raw = self._writer.raw_connection()
-        try:
-            driver: Any = raw.driver_connection
-            yield driver.execute
-        finally:
-            raw.close()
+        with self._lane.outside() as run:
+            yield run
 
     def close(self) -> None:
         """Let go of every connection."""
+        if self.kind == "sqlite":
+            self._lane.close()
         self._writer.dispose()
         self._reader.dispose()
 
@@ -311,7 +313,7 @@ def _is_empty(url: URL) -> bool:
         engine.dispose()
 
 
-def _sqlite_engine(url: URL, *, begin: str, size: int, allow_unsafe: bool = False) -> Engine:
+def _sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool = False) -> Engine:
     engine = create_engine(
         url,
         hide_parameters=True,  # what was said must not reach an error's text
@@ -339,7 +341,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, allow_unsafe: bool = Fals
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        if begin is not None:
+            run_driver(connection, begin)
 
     _ = (_prepare, _begin)
     return engine

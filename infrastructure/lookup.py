@@ -16,6 +16,7 @@ from domain.state import Piece, Placed, State, Tail
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import content
+from infrastructure.remembered import Remembered
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -115,9 +116,15 @@ def find_head(connection: Connection, project_id: str, session_id: str) -> tuple
     return int(row.stream_key), State(head=head_of(row))
 
 
-def look_up(connection: Connection, session_key: int, state: State, wanted: Keys) -> State:
-    """Fill `state`, which has its head, with what `wanted` names."""
-    find = _Finder(connection, session_key, state)
+def look_up(
+    connection: Connection,
+    session_key: int,
+    state: State,
+    wanted: Keys,
+    known: Remembered | None = None,
+) -> State:
+    """Fill `state`, which has its head, with what `wanted` names, and is not `known` anyway."""
+    find = _Finder(connection, session_key, state, known)
     head = state.head
     find.turns({*wanted.turns, *(() if head.turn_id is None else (head.turn_id,))})
     find.gates(wanted)
@@ -127,6 +134,9 @@ def look_up(connection: Connection, session_key: int, state: State, wanted: Keys
         for row in find.rows(_LOSS, version=version):
             state.losses[version] = loss_of(row)
     for producer_id in sorted(wanted.producers):
+        if known is not None and producer_id in known.producers:
+            state.producers[producer_id] = known.producers[producer_id]
+            continue
         for row in find.rows(_LAST_BATCH, producer_id=producer_id):
             state.producers[producer_id] = ProducerStamp(
                 producer_id=producer_id,
@@ -139,16 +149,23 @@ def look_up(connection: Connection, session_key: int, state: State, wanted: Keys
 class _Finder:
     """Look-ups in one session."""
 
-    def __init__(self, connection: Connection, session_key: int, state: State) -> None:
+    def __init__(
+        self, connection: Connection, session_key: int, state: State, known: Remembered | None
+    ) -> None:
         self._connection = connection
         self._key = session_key
         self._state = state
+        self._known = known or Remembered(session_key, state.head)
 
     def rows(self, statement: Prepared, **params: object) -> list[Any]:
         return list(statement.run(self._connection, {"session_key": self._key, **params}))
 
     def turns(self, turn_ids: set[str]) -> None:
+        open_turn = self._known.turn
         for turn_id in sorted(turn_ids):
+            if open_turn is not None and open_turn.turn_id == turn_id:
+                self._state.turns[turn_id] = open_turn
+                continue
             for row in self.rows(_TURN, turn_id=turn_id):
                 self._state.turns[turn_id] = turn_of(row)
 
@@ -184,7 +201,10 @@ class _Finder:
         for message_id in wanted.message_ids:
             for row in self.rows(_NAMED, message_id=message_id):
                 found[row.index] = message_of(row)
-        if wanted.tail and state.head.tail_open:
+        if wanted.tail and self._known.message is not None and self._known.tail is not None:
+            found[self._known.message.index] = self._known.message
+            state.tail = self._known.tail
+        elif wanted.tail and state.head.tail_open:
             for row in self.rows(_MESSAGE, index=state.head.messages - 1):
                 tail = found[row.index] = message_of(row)
                 state.tail = self._tail(tail)

@@ -117,7 +117,8 @@ class Prepared:
         known = self._known.get(name)
         if known is None:
             built: Any = self._build(name).compile(dialect=_POSITIONAL[name]())
-            constants = {n: value for n, value in (built.params or {}).items() if value is not None}
+            params = cast("dict[str, object]", built.params or {})
+            constants = {n: value for n, value in params.items() if value is not None}
             known = self._known[name] = _Compiled(str(built), tuple(built.positiontup), constants)
         return known
 
@@ -182,6 +183,19 @@ def pipelined(connection: Connection) -> Generator[None]:
             yield
     except connection.dialect.loaded_dbapi.Error as error:
         raise named(error, "a pipeline", connection) from error
+
+
+def run_driver(connection: Connection, sql: str) -> Any:  # noqa: ANN401 - the driver's own cursor
+    """Execute a statement without parameters by the driver alone.
+
+    Raises:
+        DBAPIError: as `Prepared.run`.
+    """
+    cursor = _cursor(connection)
+    try:
+        return cursor.execute(sql)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise named(error, sql, connection) from error
 
 
 def copy_rows(connection: Connection, table: Table, rows: Iterable[Values]) -> None:

@@ -114,6 +114,7 @@ class _Folded:
     def replaced(self, attempt: Attempt, before: list[Difference]) -> list[Difference]:
         """Write the views anew, and return how they differ from the log once nobody else writes."""
         connection = attempt.connection
+        attempt.commit.forget()
         if connection.dialect.name == "postgresql":
             key = t.heads.c.session_key == self._stream.key
             connection.execute(select(t.heads.c.session_key).where(key).with_for_update())

@@ -8,6 +8,7 @@ PostgreSQL each piece has its own transaction, and is tried again when another w
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Final, Protocol, TypeVar, cast
@@ -16,6 +17,8 @@ from sqlalchemy import Connection
 
 from infrastructure.commit import Commit, Contended
 from infrastructure.database import Database
+from infrastructure.prepared import run_driver
+from infrastructure.remembered import Memory
 
 Answer = TypeVar("Answer")
 GROUP: Final = 64
@@ -58,16 +61,17 @@ class Runner:
         )
         self._queue: Final[SimpleQueue[_Job | None]] = SimpleQueue()
         self._thread: Final = Thread(target=self._serve, name="writer", daemon=True)
-        self._closing = Lock()
+        self._turn: Final = Lock()
+        self._closing: Final = Lock()
         self._closed = False
+        self._memory: Final = Memory(database.written) if database.kind == "sqlite" else None
         if self._pool is None:
             self._thread.start()
 
     def submit(self, work: Work[Answer]) -> "Future[Answer]":
         """Have `work` run; the future gives its answer once committed, or its refusal."""
         with self._closing:
-            if self._closed:
-                raise RuntimeError("the runner is closed")
+            self._check_open()
             if self._pool is not None:
                 return self._pool.submit(self._alone, work)
             future: Future[Answer] = Future()
@@ -75,8 +79,14 @@ class Runner:
             return future
 
     def run(self, work: Work[Answer]) -> Answer:
-        """Have `work` run, and wait."""
-        return self.submit(work).result()
+        """Have `work` run, and wait; on SQLite it runs here and now if nobody else writes."""
+        if self._pool is not None or not self._queue.empty() or not self._turn.acquire(False):  # noqa: FBT003
+            return self.submit(work).result()
+        try:
+            self._check_open()
+            return self._transaction(lambda commit: work(Attempt(commit, patient=False)))
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Finish what was submitted, and stop."""
@@ -89,6 +99,12 @@ class Runner:
         else:
             self._queue.put(None)
             self._thread.join()
+            with self._turn:  # what runs without the thread is finished too
+                pass
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the runner is closed")
 
     def _alone(self, work: Work[Answer]) -> Answer:
         for attempt in range(ATTEMPTS):
@@ -113,7 +129,8 @@ class Runner:
                     last = True
                 else:
                     group.append(more)
-            self._commit_together([job for job in group if job.begin()])
+            with self._turn:
+                self._commit_together([job for job in group if job.begin()])
             if last:
                 return
 
@@ -121,19 +138,27 @@ class Runner:
         if not group:
             return
         try:
-            with self._database.write() as connection:
-                commit = Commit(connection)
-                if len(group) == 1:
-                    group[0].run_alone(commit)
-                else:
-                    for job in group:
-                        job.run(commit)
+            self._transaction(lambda commit: _do_together(group, commit))
         except BaseException as error:  # noqa: BLE001 - whatever it is, every waiter must hear of it
             for job in group:
                 job.fail(error)
             return
         for job in group:
             job.deliver()
+
+    def _transaction(self, work: Callable[[Commit], Answer]) -> Answer:
+        """Return what `work` does in one transaction of SQLite, once it is committed."""
+        commit: Commit | None = None
+        try:
+            with self._database.write() as connection:
+                commit = Commit(connection, self._memory)
+                if self._memory is not None:
+                    self._memory.begin(connection)
+                return work(commit)
+        except BaseException:
+            if commit is not None and commit.events:
+                commit.forget()
+            raise
 
 
 class _Job:
@@ -155,7 +180,7 @@ class _Job:
     def run(self, commit: Commit) -> None:
         """Do the work in a savepoint: what it raises undoes this work alone."""
         place = commit.place()
-        run = commit.connection.exec_driver_sql
+        run = partial(run_driver, commit.connection)
         run("SAVEPOINT job")
         try:
             self._answer = self._work(Attempt(commit, patient=False))
@@ -164,7 +189,7 @@ class _Job:
                 raise  # the database rolled all of it back, as when the disk is full
             run("ROLLBACK TO job")
             self._refusal = error
-            commit.last_position = place
+            commit.undone(place)
         run("RELEASE job")
 
     def fail(self, error: BaseException) -> None:
@@ -175,6 +200,14 @@ class _Job:
             self._future.set_exception(self._refusal)
         else:
             self._future.set_result(self._answer)
+
+
+def _do_together(group: "list[_Job]", commit: Commit) -> None:
+    if len(group) == 1:
+        group[0].run_alone(commit)
+    else:
+        for job in group:
+            job.run(commit)
 
 
 def _in_transaction(connection: Connection) -> bool:

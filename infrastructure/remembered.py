@@ -1,0 +1,83 @@
+"""What does the one writer of a SQLite file still know of a session from its own last commit?
+
+What a look-up would find: only the newest of what every append asks for. It holds while nobody else
+wrote: another process moves `PRAGMA data_version`, other work of this one is counted. What was
+undone is forgotten together with everything else; to forget costs a look-up, to err a session.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from domain.recorded import ProducerStamp
+from domain.state import Head, Placed, State, Tail, Turn
+from infrastructure.prepared import run_driver
+
+SESSIONS: Final = 1_000
+PRODUCERS: Final = 16
+
+
+class Remembered(NamedTuple):
+    """A session's head, and what belongs to its end.
+
+    Attributes:
+        turn: The turn that has not ended, if it is known.
+        message: The last message, with what it is made of in `tail`, if both are known.
+        producers: The last batch of some producers.
+    """
+
+    key: int
+    head: Head
+    turn: Turn | None = None
+    message: Placed | None = None
+    tail: Tail | None = None
+    producers: dict[str, ProducerStamp] = {}  # noqa: RUF012 - never changed, always replaced
+
+
+class Memory:
+    """Sessions by project and id, as of the writer's last commit or its open transaction."""
+
+    def __init__(self, written: Callable[[], int]) -> None:
+        """Take what counts the transactions that this process has begun."""
+        self._written: Final = written
+        self._sessions: Final[dict[tuple[str, str], Remembered]] = {}
+        self._holds: tuple[object, int, int] | None = None
+
+    def begin(self, connection: Connection) -> None:
+        """Forget everything unless the transaction follows the last one that was remembered."""
+        driver = connection.connection.driver_connection
+        (version,) = run_driver(connection, "PRAGMA data_version").fetchone()
+        written = self._written()
+        if self._holds != (driver, version, written - 1):
+            self._sessions.clear()
+        self._holds = (driver, version, written)
+
+    def find(self, project_id: str, session_id: str) -> Remembered | None:
+        """Return what is known of a session."""
+        return self._sessions.get((project_id, session_id))
+
+    def keep(self, project_id: str, session_id: str, key: int, state: State) -> None:
+        """Keep a session as it was just written."""
+        name = (project_id, session_id)
+        before = self._sessions.pop(name, None)
+        if len(self._sessions) >= SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        producers = state.producers
+        if before is not None and before.producers.keys() - producers.keys():
+            producers = before.producers | producers
+        head = state.head
+        # Only what looked the tail up has any of its pieces.
+        known = head.tail_open and bool(state.tail.pieces)
+        self._sessions[name] = Remembered(
+            key,
+            head,
+            None if head.turn_id is None else state.turns.get(head.turn_id),
+            state.messages.get(head.messages - 1) if known else None,
+            state.tail if known else None,
+            producers if len(producers) <= PRODUCERS else {},
+        )
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._sessions.clear()
