@@ -223,9 +223,10 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     ),
     "message-closed": ProblemType(
         409,
-        "The partial message is not the newest any more",
+        "The partial message takes no such record any more",
         "refresh",
-        "A partial message can be replaced until another message follows it.",
+        "A partial message can be replaced until another message follows it; one that is made of"
+        " 256 records, by the whole one only.",
     ),
     "call-already-completed": ProblemType(
         409, "The tool call has its result", "refresh", "A call has one result."

@@ -1,10 +1,13 @@
 """May this be said, or summarised, now?"""
 
+from typing import Final
+
 from domain import events as e
 from domain.evolve_content import message_index
 from domain.fields import INPUT_LIMIT, check_count, check_id, check_message
 from domain.identifiers import derived_from
 from domain.messages import Message
+from domain.place import RECORDS_A_MESSAGE
 from domain.refusals import (
     InvalidValue,
     MessageClosed,
@@ -14,6 +17,8 @@ from domain.refusals import (
 )
 from domain.standing import running_turn
 from domain.state import Placed, State
+
+WHOLE_ONLY: Final = f"a message takes {RECORDS_A_MESSAGE} records; now only the whole one is taken"
 
 
 def check_turn_started(state: State, event: e.TurnStarted, *, imported: bool) -> None:
@@ -62,6 +67,8 @@ def _check_replaces(state: State, turn_id: str, message: Message, known: Placed)
         raise MessageExists(known.message_id).inside("message")
     if known.index != state.head.messages - 1 or not state.head.tail_open:
         raise MessageClosed(known.message_id).inside("message")
+    if message.status == "partial" and len(known.versions) >= RECORDS_A_MESSAGE:
+        raise MessageClosed(known.message_id, WHOLE_ONLY).inside("message")
     if not message.content:
         raise InvalidValue("what replaces a partial message says something", "message", "content")
 

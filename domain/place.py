@@ -102,5 +102,6 @@ def _after(before: bytes, said: bytes | None) -> bytes:
 
 
 def _stays_open(message: Placed) -> bool:
-    may_go_on = message.role == "assistant" or message.partial
-    return may_go_on and len(message.versions) < RECORDS_A_MESSAGE
+    if message.partial:  # however often it was replaced, what completes it is still taken
+        return len(message.versions) < 2 * RECORDS_A_MESSAGE
+    return message.role == "assistant" and len(message.versions) < RECORDS_A_MESSAGE

@@ -173,10 +173,12 @@ class MessageExists(Refusal):
 
 
 class MessageClosed(Refusal):
-    """A partial message can be replaced only while it is the newest one."""
+    """A partial message can be replaced only while it is the newest one, and so many times."""
 
-    def __init__(self, message_id: str) -> None:
-        super().__init__("other records followed this partial message", "message_id")
+    def __init__(
+        self, message_id: str, detail: str = "other records followed this partial message"
+    ) -> None:
+        super().__init__(detail, "message_id")
         self.message_id = message_id
 
 

@@ -84,8 +84,20 @@ def test_a_message_takes_a_bounded_number_of_records() -> None:
 
 
 def test_a_partial_message_can_be_replaced_a_bounded_number_of_times() -> None:
-    flushes = [said("a", message_id="m", partial=True)] * RECORDS_A_MESSAGE
-    given(OPENED, started(), *flushes).when(said("ab", message_id="m")).then_refused(
+    flush, whole = said("a", message_id="m", partial=True), said("ab", message_id="m")
+    history: list[e.Fact] = [OPENED, started(), *[flush] * RECORDS_A_MESSAGE]
+    given(*history).when(flush).then_refused(MessageClosed, "message", "message_id")
+    given(*history).when(whole).then(whole)
+    done = folded(*history, whole)
+    assert transcript(*history, whole)[1] == ("assistant", ["ab"])
+    assert (done.head.tail_open, done.head.messages) == (False, 2)
+
+
+def test_a_partial_message_that_calls_keep_joining_is_closed_in_the_end() -> None:
+    history = (OPENED, started(), said("a", message_id="m", partial=True))
+    calls = [called(f"c{number}") for number in range(2 * RECORDS_A_MESSAGE - 1)]
+    given(*history, *calls[:-1]).when(said("ab", message_id="m")).then(said("ab", message_id="m"))
+    given(*history, *calls).when(said("ab", message_id="m")).then_refused(
         MessageClosed, "message", "message_id"
     )
 
