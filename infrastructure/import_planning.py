@@ -15,6 +15,7 @@ from domain.commands import OpenSession
 from domain.events import HistoryImported
 from domain.events.session import Parent
 from domain.fields import TITLE_LIMIT
+from domain.graphemes import shortened
 from domain.identifiers import is_line, is_name
 from domain.refusals import ImportConflict
 from infrastructure import tables as t
@@ -344,7 +345,7 @@ def _title(title: str | None) -> str | None:
     if title is None:
         return None
     shown = "".join(c if is_line(c) else "\N{REPLACEMENT CHARACTER}" for c in title).strip()
-    return shown[:TITLE_LIMIT] or None
+    return shortened(shown, TITLE_LIMIT) or None
 
 
 def _fresh(

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from domain.graphemes import shortened
 from infrastructure.imports.claude_lines import SAID, Line, Role, id_for, text_or_none
 from infrastructure.imports.translation import Loss
 
@@ -63,7 +64,7 @@ class SessionNames:
             for line in reversed(self._titles):
                 text = text_or_none(line.record.get(_TITLES[kind]))
                 if line.label == kind and self._is_own(line) and text and text.strip():
-                    return text.strip()[:_TITLE_LENGTH]
+                    return shortened(text.strip(), _TITLE_LENGTH)
         return None
 
     def foreign_titles(self) -> Iterator[Loss]:

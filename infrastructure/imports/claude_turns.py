@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from domain.graphemes import shortened
 from domain.json_text import JsonValue, dump
 from infrastructure.imports.claude_content import is_denied, part_of, repeats, result_text
 from infrastructure.imports.claude_lines import (
@@ -266,7 +267,8 @@ class TurnWriter:
         turn.failure = None
         last = pieces[-1]
         if last.record.get("isApiErrorMessage") is True:
-            turn.failure = result_text(last.message.get("content"))[:_FAILURE_LENGTH]
+            said = result_text(last.message.get("content"))
+            turn.failure = shortened(said, _FAILURE_LENGTH)
         usage = self._usage.spent(pieces)
         if usage is not None:
             self._emit("usage-recorded", usage, last, turn)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, TypeAlias, cast
 
+from domain.graphemes import shortened
 from domain.json_text import JsonValue, NotJson, parse
 from infrastructure.imports.claude_lines import JsonObject, id_for, name_for, text_or_none
 from infrastructure.imports.conversation import Conversation
@@ -268,7 +269,7 @@ def _author(value: JsonValue) -> JsonObject | None:
     if subject is None:
         return None
     author: JsonObject = {"subject_id": name_for(subject, prefix="person", otherwise="")}
-    return author if display is None else {**author, "display": display[:256]}
+    return author if display is None else {**author, "display": shortened(display, 256)}
 
 
 def _usage(value: JsonValue) -> JsonObject | None:

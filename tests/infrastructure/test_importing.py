@@ -266,6 +266,13 @@ def test_a_title_comes_along_until_a_person_gives_another(store: Store) -> None:
     assert renamed[-1] == SessionRenamed(title="second", by="import")
 
 
+def test_a_long_title_is_cut_between_characters(store: Store) -> None:
+    take(store, [titled("x" + "e\u0301" * 600), *ONE])
+    renamed = store.facts("s-1")[1].event
+    assert isinstance(renamed, SessionRenamed)
+    assert renamed.title == "x" + "e\u0301" * (len(renamed.title or "") // 2)
+
+
 def test_what_the_rules_refuse_is_kept_as_data_and_named(store: Store) -> None:
     reserved = U("u1:9", "a1", "an id that is the log's to give")
     taken = take(store, [*ONE, reserved, A("a9", "u1:9", "m9", text("yes"), stop="end_turn")])
