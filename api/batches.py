@@ -11,7 +11,7 @@ from api.problems import Flaw, ProblemError
 from api.session_bodies import OpenFields, open_command
 from domain.commands import HeadClaim, Proposal
 from domain.identifiers import ID_RULE, is_id
-from domain.json_text import raw_items, raw_members
+from domain.json_text import raw_members, raw_members_within
 from domain.offloading import offload
 from domain.raw_json import with_member
 from domain.recorded import ProducerStamp
@@ -78,16 +78,15 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
     producer = append.producer
     if not is_id(producer.id):
         raise _flaw(ID_RULE, "producer", "id")
-    raw = raw_members(body.raw)
-    events = raw_items(raw["events"])
+    raw, events = raw_members_within(body.raw, "events")
     opening = raw_members(raw["open"]) if append.open is not None else {}
     return BatchRequest(
         producer=ProducerStamp(
             producer_id=producer.id, epoch=producer.epoch, sequence=producer.sequence
         ),
         proposals=[
-            _proposal(event, raw_members(text)["data"], number)
-            for number, (event, text) in enumerate(zip(append.events, events, strict=True))
+            _proposal(event, members["data"], number)
+            for number, (event, members) in enumerate(zip(append.events, events, strict=True))
         ],
         previous=_previous(producer),
         expected_version=_expected(append, expected_version),
@@ -129,10 +128,11 @@ def _proposal(event: EventBody, data: bytes, number: int) -> Proposal:
         detail = "producers cannot append this type"
         raise ProblemError("unknown-event-type", detail, flaws=[Flaw(detail, (*at, "type"))])
     validated(model, event.data, *at, "data")
+    read: dict[str, Any] | None = event.data
     if event.type == "gate-opened":
-        data = with_member(data, "gate_id", f"gate-{uuid4()}")
+        data, read = with_member(data, "gate_id", f"gate-{uuid4()}"), None
     try:
-        proposal = proposal_of(event.type, data, microseconds(event.occurred_at))
+        proposal = proposal_of(event.type, data, microseconds(event.occurred_at), read)
     except Refusal as refusal:
         raise refusal.inside(*at, "data") from None
     if len(proposal.body) > EVENT_LIMIT and len(offload(proposal.body).body) > EVENT_LIMIT:

@@ -116,15 +116,46 @@ def parse(raw: bytes, *, max_depth: int = 100) -> JsonValue:
 def raw_members(raw: bytes) -> dict[str, bytes]:
     """Return each member of the object `raw`, which `parse` accepted, exactly as it is written."""
     text = raw.decode()
+    return _members_at(text, _after_space(text, 0))[0]
+
+
+def raw_members_within(raw: bytes, name: str) -> tuple[dict[str, bytes], list[dict[str, bytes]]]:
+    """Return the members of the object `raw` as `raw_members`, but for those within one of them.
+
+    The member `name` is an array of objects; the members of each come second.
+    """
+    text = raw.decode()
     at = _after_space(text, _after_space(text, 0) + 1)
-    members: dict[str, bytes] = {}
+    found: dict[str, bytes] = {}
+    within: list[dict[str, bytes]] = []
     while text[at] != "}":
         key, at = _SKIPPER.raw_decode(text, at)
-        start = _after_space(text, _after_space(text, at) + 1)
-        _, end = _SKIPPER.raw_decode(text, start)
-        members[key] = text[start:end].encode()
+        start = _after_colon(text, at)
+        if key == name:
+            at = _after_space(text, start + 1)
+            while text[at] != "]":
+                item, at = _members_at(text, at)
+                within.append(item)
+                at = _after_comma(text, at)
+            end = at + 1
+        else:
+            _, end = _SKIPPER.raw_decode(text, start)
+            found[key] = text[start:end].encode()
         at = _after_comma(text, end)
-    return members
+    return found, within
+
+
+def _members_at(text: str, at: int) -> tuple[dict[str, bytes], int]:
+    """Return the members of the object that begins at `at`, and where it ends."""
+    at = _after_space(text, at + 1)
+    found: dict[str, bytes] = {}
+    while text[at] != "}":
+        key, at = _SKIPPER.raw_decode(text, at)
+        start = _after_colon(text, at)
+        _, end = _SKIPPER.raw_decode(text, start)
+        found[key] = text[start:end].encode()
+        at = _after_comma(text, end)
+    return found, at + 1
 
 
 def members(raw: bytes) -> dict[str, tuple[JsonValue, bytes]]:
@@ -142,7 +173,7 @@ def members(raw: bytes) -> dict[str, tuple[JsonValue, bytes]]:
             count = 0
             while text[at] != "}":
                 key, at = _SKIPPER.raw_decode(text, at)
-                start = _after_space(text, _after_space(text, at) + 1)
+                start = _after_colon(text, at)
                 value, end = _READER.raw_decode(text, start)
                 found[key] = (value, text[start:end].encode())
                 count += 1
@@ -201,9 +232,18 @@ def _after_space(text: str, at: int) -> int:
     return space.end() if space else at
 
 
+def _after_colon(text: str, at: int) -> int:
+    if text[at] != ":":
+        at = _after_space(text, at)
+    return _after_space(text, at + 2 if text[at + 1] == " " else at + 1)
+
+
 def _after_comma(text: str, at: int) -> int:
-    at = _after_space(text, at)
-    return _after_space(text, at + 1) if text[at] == "," else at
+    if text[at] != ",":
+        at = _after_space(text, at)
+        if text[at] != ",":
+            return at
+    return _after_space(text, at + 2 if text[at + 1] == " " else at + 1)
 
 
 def _is_too_deep(raw: bytes, limit: int) -> bool:

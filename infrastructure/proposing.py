@@ -3,21 +3,34 @@
 The one way in for whatever carries messages: their files are named there and kept beside them.
 """
 
+from collections.abc import Mapping
+
 from domain.attachments import without_files
 from domain.commands import Proposal
-from infrastructure.serialization import event_of, members_of
+from domain.json_text import JsonValue
+from infrastructure.serialization import event_of, members_in, members_of
 
 
-def proposal_of(type_: str, data: bytes, occurred_at: int | None = None) -> Proposal:
-    """Return the proposal of an event of this type.
+def proposal_of(
+    type_: str,
+    data: bytes,
+    occurred_at: int | None = None,
+    read: Mapping[str, JsonValue] | None = None,
+) -> Proposal:
+    """Return the proposal of an event of this type; `read` is what `data` say, if that is known.
 
     Raises:
         InvalidValue: an attachment's bytes are none, or others than it says.
         Unreadable: the data do not have the shape of the type.
     """
     found = without_files(data)
+    members = (
+        members_of(type_, found.body)
+        if read is None or found.body is not data
+        else members_in(type_, read, data)
+    )
     return Proposal(
-        event=event_of(type_, members_of(type_, found.body)),
+        event=event_of(type_, members),
         body=found.body,
         occurred_at=occurred_at,
         blobs=found.blobs,

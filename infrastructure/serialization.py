@@ -4,7 +4,7 @@ Names and shapes come from `domain.registry`. Old shapes are lifted on read, pur
 never change. What cannot be read becomes an `Opaque` fact, and everything around it stays readable.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, TypeAlias, cast, get_type_hints
 
@@ -66,20 +66,42 @@ def members_of(type_: str, body: bytes) -> Members:
         Unreadable: the body is no JSON object.
     """
     try:
-        opaque, messages = _OPAQUE.get(type_, ()), _MESSAGES.get(type_, ())
-        if not opaque and (plain := _plain_members(body, messages)) is not None:
-            return plain
-        return {
-            name: RawJson(raw)
-            if name in opaque
-            else _said(name, value, raw)
-            if name in messages
-            else value
-            for name, (value, raw) in members(body).items()
-        }
+        if type_ in _ALWAYS_OPAQUE:
+            return _members(type_, members(body))
+        read = parse(body, max_depth=DEEPEST)
+        if isinstance(read, dict):
+            return members_in(type_, read, body)
     except (NotJson, ValueError, IndexError, RecursionError):
         pass  # whoever wrote these bytes did not read them first; their error would quote them
     raise Unreadable("no JSON object")
+
+
+def members_in(type_: str, read: Mapping[str, JsonValue], body: bytes) -> Members:
+    """Return the members of an event whose body `read` is, as `members_of` does."""
+    messages = _MESSAGES.get(type_, ())
+    if _OPAQUE.get(type_, frozenset()).isdisjoint(read) and all(
+        map(_is_readable, _messages_in(read, messages))
+    ):
+        found: Members = dict(read)
+        for name in messages:
+            said = found.get(name)
+            if isinstance(said, list):
+                found[name] = tuple(cast("list[object]", said))
+        return found
+    raw = raw_members(body)
+    return _members(type_, {name: (value, raw[name]) for name, value in read.items()})
+
+
+def _members(type_: str, read: Mapping[str, tuple[JsonValue, bytes]]) -> Members:
+    opaque, messages = _OPAQUE.get(type_, ()), _MESSAGES.get(type_, ())
+    return {
+        name: RawJson.of(raw, value)
+        if name in opaque
+        else _said(name, value, raw)
+        if name in messages
+        else value
+        for name, (value, raw) in read.items()
+    }
 
 
 def event_of(type_: str, members: Mapping[str, object]) -> SessionEvent:
@@ -89,9 +111,10 @@ def event_of(type_: str, members: Mapping[str, object]) -> SessionEvent:
         Unreadable: a member is missing, or of another type.
     """
     try:
-        return _ADAPTERS[type_].validate_python(members)
+        event: SessionEvent = _ADAPTERS[type_].validator.validate_python(members)
     except ValidationError as error:
         raise Unreadable(f"{error.error_count()} members are missing or of another type") from None
+    return event
 
 
 def encode(decided: Decided) -> bytes:
@@ -111,20 +134,10 @@ def _plain(value: object) -> object:
     return value
 
 
-def _plain_members(body: bytes, messages: Iterable[str]) -> Members | None:
-    """Return the members of an event in which nothing is opaque; None if something may be."""
-    read = parse(body, max_depth=DEEPEST)
-    if not isinstance(read, dict):
-        return None
-    found: Members = dict(read)
-    for name in messages:
+def _messages_in(read: Mapping[str, JsonValue], names: Iterable[str]) -> Iterator[JsonValue]:
+    for name in names:
         said = read.get(name)
-        known = said if isinstance(said, list) else [said]
-        if not all(map(_is_readable, known)):
-            return None
-        if isinstance(said, list):
-            found[name] = tuple(said)
-    return found
+        yield from said if isinstance(said, list) else [said]
 
 
 def _said(name: str, value: JsonValue, raw: bytes) -> object:
@@ -177,6 +190,12 @@ _OPAQUE: Final = {name: _fields(kind.event, object) for name, kind in KINDS.item
 _MESSAGES: Final = {
     name: _fields(kind.event, Message, tuple[Message, ...]) for name, kind in KINDS.items()
 }
+_ALWAYS_OPAQUE: Final = {
+    name
+    for name, kind in KINDS.items()
+    if any(f.name in _OPAQUE[name] and f.default is MISSING for f in fields(kind.event))
+}
+"""Types whose bodies are taken apart as they are read: none is without an opaque member."""
 _ADAPTERS: Final[Mapping[str, TypeAdapter[SessionEvent]]] = {
     name: TypeAdapter[SessionEvent](kind.event) for name, kind in KINDS.items()
 }

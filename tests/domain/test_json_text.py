@@ -16,6 +16,7 @@ from domain.json_text import (
     parse,
     raw_items,
     raw_members,
+    raw_members_within,
 )
 
 EXACT_TENTH = "0.1000000000000000055511151231257827021181583404541015625"
@@ -175,6 +176,14 @@ def test_the_members_of_an_object_are_given_as_written() -> None:
     assert raw_members(b" { } ") == {}
 
 
+def test_the_members_of_objects_within_an_object_are_given_as_written() -> None:
+    raw = b' { "a" : 1.50 , "of" : [ { "b" : [1, 2] , "c":2} , { } ,{"b":{}}] ,"d":[ ] } '
+    within: list[dict[str, bytes]] = [{"b": b"[1, 2]", "c": b"2"}, {}, {"b": b"{}"}]
+    assert raw_members_within(raw, "of") == ({"a": b"1.50", "d": b"[ ]"}, within)
+    assert raw_members_within(b'{"of":[ ]}', "of") == ({}, [])
+    assert raw_members_within(b" { } ", "of") == ({}, [])
+
+
 def test_the_items_of_an_array_are_given_as_written() -> None:
     raw = ' [ 1E2 , "a,]" ,\n[ [] ],{"é" :1} ] '.encode()
     assert raw_items(raw) == [b"1E2", b'"a,]"', b"[ [] ]", '{"é" :1}'.encode()]
@@ -212,6 +221,11 @@ def test_pieces_as_written_are_what_the_whole_says(
     spaced = raw_items(json.dumps(items, indent=1).encode())
     assert [parse(item) for item in spaced] == items
     assert spaced == [item.strip() for item in spaced]
+    within = json.dumps({"a": 1, "of": [members] * 2}, indent=1).encode()
+    raw, (first, second) = raw_members_within(within, "of")
+    assert raw == {"a": b"1"}
+    assert first == second
+    assert {key: parse(item) for key, item in first.items()} == members
 
 
 @given(st.lists(st.sampled_from(SNIPPETS), max_size=12).map("".join))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import pytest
 
 from domain.decided import fact
+from domain.json_text import parse
 from domain.raw_json import RawJson, dumped, opaque_members, with_member, without_raw
 from domain.recorded import Envelope, body_digest, chained_hash
 from domain.refusals import ALL, ImportConflict, RecordConflict, Refusal
@@ -88,6 +89,14 @@ def test_raw_json_goes_out_as_it_came_in() -> None:
     assert dumped({"a": raw, "b": (1, "x"), "c": None}) == b'{"a":[1.50, 2],"b":[1,"x"],"c":null}'
     assert without_raw({"a": [raw], 1: (True,)}) == {"a": [[1.5, 2]], "1": [True]}
     assert opaque_members(b'{"a": 1.50}') == {"a": b"1.50"}
+
+
+def test_raw_json_that_was_read_before_is_not_read_again() -> None:
+    value = parse(b"[1.5, 2]")
+    raw = RawJson.of(b"[1.50, 2]", value)
+    assert raw == RawJson(b"[1.50, 2]")
+    assert raw.parsed() is value
+    assert RawJson.of(b"null", None).parsed() is None
 
 
 @pytest.mark.parametrize(

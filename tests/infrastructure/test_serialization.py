@@ -6,6 +6,7 @@ import pytest
 
 from domain import events as e
 from domain.decided import fact
+from domain.json_text import parse
 from domain.messages import Message
 from domain.raw_json import RawJson
 from domain.registry import KINDS, NAMES
@@ -16,6 +17,7 @@ from infrastructure.serialization import (
     decode,
     encode,
     event_of,
+    members_in,
     members_of,
 )
 from tests.infrastructure.golden_events import DIRECTORY, GOLDEN
@@ -75,6 +77,13 @@ def test_a_golden_form_fills_every_field(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(GOLDEN))
 def test_a_golden_form_is_read_as_exactly_this_event(name: str) -> None:
     assert decode(name, 1, golden(name)) == GOLDEN[name]
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+def test_a_body_that_was_read_before_has_the_members_that_it_has(name: str) -> None:
+    read = parse(golden(name))
+    assert isinstance(read, dict)
+    assert members_in(name, read, golden(name)) == members_of(name, golden(name))
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
