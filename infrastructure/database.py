@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
+from urllib.parse import quote
 from uuid import uuid4
 
 from alembic import command
@@ -62,14 +63,22 @@ class Readable(Protocol):
 class Database:
     """One database, opened. Close it when done."""
 
-    def __init__(self, url: URL, *, pool_size: int = 8, allow_unsafe: bool = False) -> None:
+    def __init__(
+        self,
+        url: URL,
+        *,
+        pool_size: int = 8,
+        allow_unsafe: bool = False,
+        create: bool = False,
+    ) -> None:
         self.url: Final = url
         self.kind: Final[Kind] = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         if self.kind == "sqlite":
-            self._writer = _sqlite_engine(url, begin=None, size=1, allow_unsafe=allow_unsafe)
+            file = url if create else _existing(url)
+            self._writer = _sqlite_engine(file, begin=None, size=1, allow_unsafe=allow_unsafe)
             self._lane = SqliteWriter(self._writer, self._check_place)
             self._reader = _sqlite_engine(
-                url, begin="BEGIN", size=pool_size, allow_unsafe=allow_unsafe
+                file, begin="BEGIN", size=pool_size, allow_unsafe=allow_unsafe
             )
         else:
             self._writer = _postgres_engine(url, pool_size)
@@ -254,8 +263,10 @@ def _why(url: URL, error: OperationalError) -> str:
     """Say what keeps a database from being opened."""
     if url.get_backend_name() == "sqlite":
         path = Path(url.database or "")
+        if not path.exists():
+            return "is not there: it has no turnlog schema; run: turnlog db upgrade"
         writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
-        if trouble(error) == "read-only" or (path.exists() and not writable):
+        if trouble(error) == "read-only" or not writable:
             return (
                 "is read-only and cannot be opened: its write-ahead log needs a file beside it; "
                 "let turnlog write to the file and its directory"
@@ -311,6 +322,12 @@ def _is_empty(url: URL) -> bool:
         return False  # the check says what is wrong with it
     finally:
         engine.dispose()
+
+
+def _existing(url: URL) -> URL:
+    """Return the URL of a file that must be there: an empty one is no answer to a lost one."""
+    query = {**url.query, "mode": "rw", "uri": "true"}
+    return url.set(database=f"file:{quote(str(url.database))}", query=query)
 
 
 def _sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool = False) -> Engine:

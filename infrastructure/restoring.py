@@ -61,7 +61,7 @@ def restore(
     """
     if url.get_backend_name() == "sqlite":
         Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
-    database = Database(url, pool_size=1, allow_unsafe=True)
+    database = Database(url, pool_size=1, allow_unsafe=True, create=True)
     try:
         if backup.manifest.schema != newest_schema():
             raise BadBackup(

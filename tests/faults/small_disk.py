@@ -29,11 +29,11 @@ class Disk(Protocol):
 
     url: str
 
-    def fill(self, log: Turnlog) -> None:
+    def fill(self, log: Turnlog, /) -> None:
         """Leave next to no room; a database may have some of its own left."""
         ...
 
-    def free(self, log: Turnlog) -> None:
+    def free(self, log: Turnlog, /) -> None:
         """Make room again."""
         ...
 
@@ -66,11 +66,11 @@ class LimitedPages:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def fill(self, log: Turnlog) -> None:
+    def fill(self, log: Turnlog, /) -> None:
         """Have no page more."""
         self._limit(log, 1)
 
-    def free(self, log: Turnlog) -> None:
+    def free(self, log: Turnlog, /) -> None:
         """Have as many as there can be."""
         self._limit(log, 4_294_967_294)
 
@@ -85,7 +85,7 @@ class RefusingServer:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def fill(self, log: Turnlog) -> None:
+    def fill(self, log: Turnlog, /) -> None:
         """Raise it at every insert."""
         with log.database.write() as connection:
             connection.exec_driver_sql(
@@ -96,7 +96,7 @@ class RefusingServer:
                 "CREATE TRIGGER full_disk BEFORE INSERT ON bodies EXECUTE FUNCTION full_disk()"
             )
 
-    def free(self, log: Turnlog) -> None:
+    def free(self, log: Turnlog, /) -> None:
         """Raise it no more."""
         with log.database.write() as connection:
             connection.exec_driver_sql("DROP TRIGGER full_disk ON bodies")

@@ -9,7 +9,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect, make_url, select, text
+from sqlalchemy import URL, create_engine, inspect, make_url, select, text
 from sqlalchemy.pool import NullPool
 
 import migrations
@@ -69,6 +69,20 @@ def test_an_absent_embedded_database_is_created_at_first_use(absent: str) -> Non
     assert (row.one, row.incarnation, row.known_after, row.base) == (1, 1, 0, 0)
 
 
+def test_a_database_that_is_not_there_is_not_made_by_looking_for_it(absent: str) -> None:
+    path = Path(make_url(absent).database or "")
+    path.parent.mkdir(parents=True)
+    assert "is not there" in refusal(absent)
+    assert not path.exists()
+
+
+def test_a_database_may_have_any_name_that_a_file_can_have(tmp_path: Path) -> None:
+    url = URL.create("sqlite", database=str(tmp_path / "50% of? my #logs & ü.db"))
+    open_database(url, create=True).close()
+    open_database(url).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["50% of? my #logs & ü.db"]
+
+
 def test_an_empty_file_becomes_the_embedded_database(absent: str) -> None:
     path = Path(make_url(absent).database or "")
     path.parent.mkdir(parents=True)
@@ -80,8 +94,9 @@ def test_a_database_that_was_only_looked_at_still_counts_as_empty(absent: str) -
     """As after a start that was killed before its first commit."""
     path = Path(make_url(absent).database or "")
     path.parent.mkdir(parents=True)
-    refusal(absent)
+    run(absent, "PRAGMA journal_mode=WAL")
     assert path.stat().st_size > 0
+    assert "has no turnlog schema" in refusal(absent)
     open_database(make_url(absent), create=True).close()
 
 
