@@ -7,7 +7,7 @@ pass: integers, text, bytes, None; rows come back as the driver gives them, with
 
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -91,6 +91,20 @@ class Prepared:
             raise named(error, compiled.sql, connection) from error
         finally:
             cursor.close()
+
+    def sent(self, connection: Connection, params: Params) -> Any:  # noqa: ANN401 - the driver's own
+        """Execute and return the driver's cursor; in a pipeline there is no answer to read yet.
+
+        Raises:
+            DBAPIError: as `run`.
+        """
+        compiled = self._compiled(connection)
+        cursor = _cursor(connection)
+        try:
+            cursor.execute(compiled.sql, compiled.arranged(params))
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise named(error, compiled.sql, connection) from error
+        return cursor
 
     def many(self, connection: Connection, params: Iterable[Params]) -> None:
         """Execute for each of `params`; nothing at all for none.
@@ -196,6 +210,24 @@ def run_driver(connection: Connection, sql: str) -> Any:  # noqa: ANN401 - the d
         return cursor.execute(sql)
     except connection.dialect.loaded_dbapi.Error as error:
         raise named(error, sql, connection) from error
+
+
+def together(connection: Connection, *asked: tuple[Prepared, Params]) -> list[list[Any]]:
+    """Return the rows that each statement answers, as plain tuples; one round trip on PostgreSQL.
+
+    Raises:
+        DBAPIError: as `Prepared.run`.
+    """
+    with ExitStack() as stack:
+        with pipelined(connection):
+            cursors = [
+                stack.enter_context(closing(statement.sent(connection, params)))
+                for statement, params in asked
+            ]
+        try:
+            return [cursor.fetchall() for cursor in cursors]
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise named(error, "statements that were sent together", connection) from error
 
 
 def copy_rows(connection: Connection, table: Table, rows: Iterable[Values]) -> None:

@@ -89,6 +89,13 @@ Index(
     sqlite_where=text("batch IS NOT NULL"),
     postgresql_where=text("batch IS NOT NULL"),
 )
+Index(
+    "ix_events_schemas",
+    events.c.session_key,
+    events.c.version,
+    sqlite_where=text("schema <> 1"),
+    postgresql_where=text("schema <> 1"),
+)
 
 bodies = Table(
     "bodies",

@@ -27,7 +27,8 @@ from infrastructure.reading.sessions import (
     session_head,
     sessions,
 )
-from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.reading.transcript import extent, live_view
+from infrastructure.reading.transcript_json import page_json
 from infrastructure.verification import Receipt, verify, verify_all
 from projections.openai_chat import openai_chat
 
@@ -79,8 +80,8 @@ class Stored:
         slot = shown.first if newest is None else max(shown.first, shown.end - newest)
         while slot < shown.end:
             window = shown.after(slot, PAGE)
-            messages = self._read(partial(page, moment=found, window=window))
-            yield from (dumped(message.shape()) for message in messages)
+            messages = self._read(partial(page_json, moment=found, window=window))
+            yield from (message.encode() for message in messages)
             slot = window.high
 
     def openai(self, session_id: str, *, at: str | None) -> bytes:

@@ -15,8 +15,10 @@ from api.problems import Flaw, ProblemError
 from api.shapes import Shape
 from api.views import When, invalid, now_shape, view, whole_numbers
 from domain.identifiers import is_name
+from domain.raw_json import RawJson
 from infrastructure.reading.moment import Moment, find_message
-from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.reading.transcript import extent, live_view
+from infrastructure.reading.transcript_json import page_json
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
 from projections.openai_chat import ChatExport, openai_chat
 from projections.transcript import TranscriptMessage, summary_id
@@ -97,9 +99,10 @@ async def read_transcript(
             window = shown.after(shown.first, limit)
         else:
             window = shown.before(shown.end, limit)
-        messages = [message.shape() for message in page(connection, moment, window)]
+        messages = page_json(connection, moment, window)
+        items = ",".join(messages if order == "asc" else messages[::-1])
         return {
-            "items": messages if order == "asc" else messages[::-1],
+            "items": RawJson(f"[{items}]".encode()),
             **_cursors(moment, window, order, parameters),
             **now_shape(log, moment),
         }

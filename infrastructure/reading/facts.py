@@ -1,6 +1,6 @@
 """Which facts is a stretch of the transcript made of?"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, select, text
@@ -46,26 +46,41 @@ _ONE: Final = Prepared(
 )
 
 
-def content(connection: Connection, key: int, low: int, high: int) -> dict[int, Fact]:
+class StoredFacts(Mapping[int, Fact]):
+    """Facts by version; each is put together and decoded when it is first looked at."""
+
+    def __init__(self, connection: Connection, key: int, rows: Iterable[Row[Any]]) -> None:
+        self._connection: Final = connection
+        self._key: Final = key
+        self._rows: Final = {row.version: row for row in rows}
+        self._decoded: Final[dict[int, Fact]] = {}
+
+    def __getitem__(self, version: int) -> Fact:
+        known = self._decoded.get(version)
+        if known is None:
+            known = _fact(self._connection, self._key, self._rows[version])
+            self._decoded[version] = known
+        return known
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def content(connection: Connection, key: int, low: int, high: int) -> Mapping[int, Fact]:
     """Return the facts of messages from version `low` up to `high`, by version."""
     params = {"session_key": key, "low": low, "high": high}
-    return {
-        row.version: _fact(row) for row in _whole(connection, key, _CONTENT.run(connection, params))
-    }
+    return StoredFacts(connection, key, _CONTENT.run(connection, params))
 
 
 def fact_at(connection: Connection, key: int, version: int) -> Fact | None:
     """Return the fact at a version, if the log has it."""
-    rows = _ONE.run(connection, {"session_key": key, "version": version})
-    return next(map(_fact, _whole(connection, key, rows)), None)
+    row = _ONE.run(connection, {"session_key": key, "version": version}).first()
+    return None if row is None else _fact(connection, key, row)
 
 
-def _whole(connection: Connection, key: int, rows: Iterable[Any]) -> Iterator[Any]:
-    """Yield rows with all that was said, whatever of it was taken out of the bodies."""
-    for row in rows:
-        body = whole(connection, key, row.body)
-        yield row if body is row.body else row._replace(body=body)
-
-
-def _fact(row: Row[Any]) -> Fact:
-    return decode(row.type, row.schema, None if row.body is None else bytes(row.body))
+def _fact(connection: Connection, key: int, row: Row[Any]) -> Fact:
+    """Return a fact with all that was said, whatever of it was taken out of the body."""
+    return decode(row.type, row.schema, whole(connection, key, row.body))

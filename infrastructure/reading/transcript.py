@@ -48,24 +48,48 @@ def extent(moment: Moment, *, with_archived: bool) -> Extent:
 
 def page(connection: Connection, moment: Moment, window: Window) -> list[TranscriptMessage]:
     """Return the messages of a page, oldest first."""
-    placed = _placed(connection, moment, window.indexes)
+    shown = folded(connection, moment, window.indexes)
+    if not window.summary:
+        return shown
+    return in_its_place(summary(connection, moment), shown)
+
+
+def folded(
+    connection: Connection, moment: Moment, indexes: Sequence[int]
+) -> list[TranscriptMessage]:
+    """Return the messages with these indexes, in their order."""
+    if not indexes:
+        return []
+    wanted = indexes if isinstance(indexes, range) else frozenset(indexes)
+    between = placed_at(connection, moment.key, indexes[0], indexes[-1] + 1)
+    placed = [message for message in between if message.index in wanted]
     facts = _facts(connection, moment, placed)
     calls = _calls_of(connection, moment, placed, facts)
-    return _messages(connection, moment, window, placed, facts, calls)
+    return list(messages_of(placed, facts, calls, archived=moment.archived, at=moment.through))
+
+
+def summary(connection: Connection, moment: Moment) -> TranscriptMessage:
+    """Return what stands for the archived messages; there is one."""
+    version = moment.summary_version or 0
+    fact = fact_at(connection, moment.key, version)
+    return summary_of(fact, version, moment.archived)
 
 
 def live_view(connection: Connection, moment: Moment) -> LiveView:
     """Return all that the model saw, oldest first."""
     shown = extent(moment, with_archived=False)
     window = shown.after(shown.first, shown.end)
-    placed = _placed(connection, moment, window.indexes)
+    indexes = window.indexes
+    placed = placed_at(connection, moment.key, indexes.start, indexes.stop) if indexes else []
     facts = _facts(connection, moment, placed)
     calls = [call_of(row) for row in _ALL_CALLS.run(connection, {"session_key": moment.key})]
     gates = [gate_of(row) for row in _ALL_GATES.run(connection, {"session_key": moment.key})]
-    views = _views(connection, moment, calls, gates, window.indexes)
+    views = _views(connection, moment, calls, gates, indexes)
     begins = placed[0].versions[0] if placed else moment.through + 1
+    messages = messages_of(placed, facts, views, archived=moment.archived, at=moment.through)
+    before = [summary(connection, moment)] if window.summary else []
     return LiveView(
-        messages=_messages(connection, moment, window, placed, facts, views),
+        messages=[*before, *messages],
         earlier_calls=[
             call.tool_call_id
             for call in calls
@@ -80,12 +104,6 @@ def placed_at(connection: Connection, key: int, low: int, high: int) -> list[Pla
     return [message_of(row) for row in _PLACED.run(connection, params)]
 
 
-def _placed(connection: Connection, moment: Moment, indexes: range) -> list[Placed]:
-    if not indexes:
-        return []
-    return placed_at(connection, moment.key, indexes.start, indexes.stop)
-
-
 def _facts(connection: Connection, moment: Moment, placed: Sequence[Placed]) -> Facts:
     if not placed:
         return {}
@@ -93,32 +111,15 @@ def _facts(connection: Connection, moment: Moment, placed: Sequence[Placed]) -> 
     return content(connection, moment.key, placed[0].versions[0], high)
 
 
-def _messages(
-    connection: Connection,
-    moment: Moment,
-    window: Window,
-    placed: Sequence[Placed],
-    facts: Facts,
-    calls: CallViews,
-) -> list[TranscriptMessage]:
-    shown = messages_of(placed, facts, calls, archived=moment.archived, at=moment.through)
-    if not window.summary or moment.summary_version is None:
-        return list(shown)
-    version = moment.summary_version
-    fact = fact_at(connection, moment.key, version)
-    return in_its_place(summary_of(fact, version, moment.archived), shown)
-
-
 def _calls_of(
     connection: Connection, moment: Moment, placed: Sequence[Placed], facts: Facts
 ) -> CallViews:
     """Return the calls that these messages ask for or bring the results of."""
+    told = [facts.get(version) for message in placed for version in message.versions]
     results = {
-        (fact.turn_id, fact.tool_call_id)
-        for fact in facts.values()
-        if isinstance(fact, e.ToolCallCompleted)
+        (fact.turn_id, fact.tool_call_id) for fact in told if isinstance(fact, e.ToolCallCompleted)
     }
-    asks = any(isinstance(fact, e.ToolCallRequested | e.GateOpened) for fact in facts.values())
+    asks = any(isinstance(fact, e.ToolCallRequested | e.GateOpened) for fact in told)
     if not results and not asks:
         return call_views((), (), {}, moment.through)
     between: dict[str, object] = {

@@ -361,6 +361,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("batch IS NOT NULL"),
     )
     op.create_index("ux_events_position", "events", ["position"], unique=True)
+    op.create_index(
+        "ix_events_schemas",
+        "events",
+        ["session_key", "version"],
+        sqlite_where=sa.text("schema <> 1"),
+        postgresql_where=sa.text("schema <> 1"),
+    )
     op.create_table(
         "followers",
         sa.Column("follower", sa.String(), nullable=False),
