@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url, select
 
+from domain.commands import ArchiveSession
 from infrastructure import tables as t
 from infrastructure.database import open_database
 from infrastructure.idempotency import KEPT_US, IdempotencyKey, claim
 from infrastructure.reclaiming import InTheWay, NoRoom, reclaim, size
+from infrastructure.runner import Attempt
 from infrastructure.verification import verify_all
 from tests.databases import SqliteDatabases
 from tests.infrastructure.journeys import eventful
-from tests.infrastructure.writing import NEW_YEAR, Store, opened
+from tests.infrastructure.writing import NEW_YEAR, NOBODY, Store, opened, target, turn
 
 
 def claim_keys(store: Store, count: int, at: int) -> None:
@@ -88,3 +90,22 @@ def test_a_reader_in_the_way_is_told(
                 reclaim(store.database, NEW_YEAR)
         other.close()
         assert reclaim(store.database, NEW_YEAR).after > 0
+
+
+def test_what_archived_sessions_left_behind_is_given_back_and_they_are_not(store: Store) -> None:
+    names = [f"s{number}" for number in range(200)]
+    for name in names:
+        with store.transaction() as commit:
+            store.carry_out(commit, name, *turn("t1"))
+            archived = [ArchiveSession()]
+            attempt = Attempt(commit, patient=False)
+            store.handler.carry_out(attempt, target(name), archived, caller=NOBODY)
+    before = store.rows()
+    found = reclaim(store.database, NEW_YEAR)
+    if store.database.kind == "sqlite":
+        assert found.after < found.before
+        main = Path(str(store.database.url.database))
+        assert found.after == size(store.database) == main.stat().st_size
+    assert store.rows() == before
+    assert all(each.ok for each in verify_all(store.database))
+    assert store.sessions() == [("default", name) for name in names]
