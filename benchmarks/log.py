@@ -15,9 +15,10 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol
@@ -73,7 +74,11 @@ def turn(number: int) -> list[tuple[str, bytes]]:
 
 
 class Variant(Protocol):
-    """One way to keep a session."""
+    """One way to keep sessions; one of them at a time is appended to and read."""
+
+    def go_to(self, session_id: str) -> None:
+        """Go on with another session, new or not."""
+        ...
 
     def append(self, number: int) -> None:
         """Append turn `number`, durably."""
@@ -96,6 +101,7 @@ class PlainSqlite:
     """One table, one transaction a turn."""
 
     def __init__(self, path: Path) -> None:
+        self._session = ""
         self._connection = sqlite3.connect(path, isolation_level=None)
         for pragma in ("journal_mode=WAL", "synchronous=FULL"):
             self._connection.execute(f"PRAGMA {pragma}")
@@ -104,21 +110,27 @@ class PlainSqlite:
             "PRIMARY KEY (session, version))"
         )
 
+    def go_to(self, session_id: str) -> None:
+        self._session = session_id
+
     def append(self, number: int) -> None:
         first = (number - 1) * EVENTS_A_TURN + 1
-        rows = [("s", first + n, *event) for n, event in enumerate(turn(number))]
+        rows = [(self._session, first + n, *event) for n, event in enumerate(turn(number))]
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?)", rows)
         self._connection.execute("COMMIT")
 
     def last_page(self) -> int:
         rows = self._connection.execute(
-            "SELECT body FROM log WHERE session = 's' ORDER BY version DESC LIMIT ?", (PAGE,)
+            "SELECT body FROM log WHERE session = ? ORDER BY version DESC LIMIT ?",
+            (self._session, PAGE),
         )
         return len(b"[" + b",".join(row[0] for row in rows) + b"]")
 
     def whole(self) -> int:
-        rows = self._connection.execute("SELECT body FROM log WHERE session = 's' ORDER BY version")
+        rows = self._connection.execute(
+            "SELECT body FROM log WHERE session = ? ORDER BY version", (self._session,)
+        )
         return len(b"[" + b",".join(row[0] for row in rows) + b"]")
 
     def close(self) -> None:
@@ -129,6 +141,7 @@ class PlainPostgres:
     """One table, one statement a turn."""
 
     def __init__(self, url: str) -> None:
+        self._session = ""
         self._connection = create_engine(url, isolation_level="AUTOCOMMIT").connect()
         self._connection.execute(
             text(
@@ -137,11 +150,14 @@ class PlainPostgres:
             )
         )
 
+    def go_to(self, session_id: str) -> None:
+        self._session = session_id
+
     def append(self, number: int) -> None:
         first = (number - 1) * EVENTS_A_TURN + 1
         events = turn(number)
-        values = ", ".join(f"('s', :v{n}, :t{n}, :b{n})" for n in range(len(events)))
-        parameters: dict[str, object] = {}
+        values = ", ".join(f"(:session, :v{n}, :t{n}, :b{n})" for n in range(len(events)))
+        parameters: dict[str, object] = {"session": self._session}
         for n, (type_, body) in enumerate(events):
             parameters |= {f"v{n}": first + n, f"t{n}": type_, f"b{n}": body}
         self._connection.execute(text(f"INSERT INTO log VALUES {values}"), parameters)  # noqa: S608
@@ -157,7 +173,10 @@ class PlainPostgres:
         self._connection.engine.dispose()
 
     def _read(self, rest: str) -> int:
-        rows = self._connection.execute(text(f"SELECT body FROM log WHERE session = 's' {rest}"))  # noqa: S608
+        rows = self._connection.execute(
+            text(f"SELECT body FROM log WHERE session = :session {rest}"),  # noqa: S608
+            {"session": self._session},
+        )
         return len(b"[" + b",".join(bytes(row[0]) for row in rows) + b"]")
 
 
@@ -168,22 +187,27 @@ class LibraryRecorder:
         self._recorder: SQLiteApplicationRecorder = recorder  # type: ignore[assignment]
         self._recorder.create_table()
         self._close = close
+        self._session = ""
+
+    def go_to(self, session_id: str) -> None:
+        self._session = session_id
 
     def append(self, number: int) -> None:
         first = (number - 1) * EVENTS_A_TURN + 1
         self._recorder.insert_events(
             [
-                StoredEvent("s", first + n, type_, body)
+                StoredEvent(self._session, first + n, type_, body)
                 for n, (type_, body) in enumerate(turn(number))
             ]
         )
 
     def last_page(self) -> int:
-        found = self._recorder.select_events("s", desc=True, limit=PAGE)
+        found = self._recorder.select_events(self._session, desc=True, limit=PAGE)
         return len(b"[" + b",".join(event.state for event in found) + b"]")
 
     def whole(self) -> int:
-        return len(b"[" + b",".join(e.state for e in self._recorder.select_events("s")) + b"]")
+        found = self._recorder.select_events(self._session)
+        return len(b"[" + b",".join(event.state for event in found) + b"]")
 
     def close(self) -> None:
         self._close()
@@ -207,7 +231,6 @@ class Ours:
         self._target = Target(project_id="default", session_id="s")
 
     def go_to(self, session_id: str) -> None:
-        """Append to another session from now on, and read it."""
         self._target = Target(project_id="default", session_id=session_id)
 
     def append(self, number: int) -> None:
@@ -278,48 +301,84 @@ def timed(work: Callable[[], object], times: int) -> float:
     return statistics.median(took)
 
 
-def measure(variants: dict[str, Variant], rounds: int, sizes: Sequence[int]) -> list[Row]:
-    """Grow every variant's session to each size; measure appends and reads there."""
-    rows: list[Row] = []
-    written = dict.fromkeys(variants, 0)
+Figures = defaultdict[str, list[float]]
+"""The seconds of each variant, one figure for each round."""
+
+
+def figures() -> Figures:
+    """Return none yet."""
+    return defaultdict(list)
+
+
+@dataclass(slots=True)
+class Size:
+    """A session of so many events in each variant, and what was measured of it."""
+
+    events: int
+    written: dict[str, int]
+    appends: Figures = field(default_factory=figures)
+    pages: Figures = field(default_factory=figures)
+    wholes: Figures = field(default_factory=figures)
+
+    def rows(self) -> list[Row]:
+        """Return the figures, named."""
+        return [
+            Row(f"append of a turn (4 events) at {self.events:,} events", self.appends),
+            Row(f"last page (50) at {self.events:,} events", self.pages),
+            Row(f"whole transcript at {self.events:,} events", self.wholes),
+        ]
+
+
+def measure(variants: dict[str, Variant], rounds: int, events: Sequence[int]) -> list[Size]:
+    """Measure appends to sessions of each size, and reads; every one in each round."""
+    sizes = [Size(each, dict.fromkeys(variants, 0)) for each in events]
     for size in sizes:
         for name, variant in variants.items():
-            while (written[name] + 1) * EVENTS_A_TURN <= size:
-                written[name] += 1
-                variant.append(written[name])
-        appends: dict[str, list[float]] = {name: [] for name in variants}
-        pages: dict[str, list[float]] = {name: [] for name in variants}
-        wholes: dict[str, list[float]] = {name: [] for name in variants}
-        for _ in range(rounds):
+            variant.go_to(f"s{size.events}")
+            for number in range(1, size.events // EVENTS_A_TURN + 1):
+                variant.append(number)
+            size.written[name] = size.events // EVENTS_A_TURN
+    for _ in range(rounds):
+        for size in sizes:
             for name, variant in variants.items():
-                # Reads are of the size as named; appends may make it a little larger.
-                pages[name].append(timed(variant.last_page, 5))
-                wholes[name].append(timed(variant.whole, 3))
-        for _ in range(rounds):
+                variant.go_to(f"s{size.events}")
+                size.pages[name].append(timed(variant.last_page, 5))
+                size.wholes[name].append(timed(variant.whole, 3))
+        for size in sizes:
             for name, variant in variants.items():
-                took: list[float] = []
-                for _ in range(10):
-                    written[name] += 1
-                    start = perf_counter()
-                    variant.append(written[name])
-                    took.append(perf_counter() - start)
-                appends[name].append(statistics.median(took))
-        rows += [
-            Row(f"append of a turn (4 events) at {size:,} events", appends),
-            Row(f"last page (50) at {size:,} events", pages),
-            Row(f"whole transcript at {size:,} events", wholes),
-        ]
-    return rows
+                variant.go_to(f"s{size.events}")
+                size.appends[name].append(statistics.median(appended(size, name, variant)))
+    return sizes
 
 
-def report(title: str, rows: Sequence[Row], ours: str, others: Sequence[str]) -> None:
-    """Print a table."""
+def appended(size: Size, name: str, variant: Variant) -> list[float]:
+    """Append ten turns; return what each took."""
+    took: list[float] = []
+    for _ in range(10):
+        size.written[name] += 1
+        start = perf_counter()
+        variant.append(size.written[name])
+        took.append(perf_counter() - start)
+    return took
+
+
+def report(title: str, sizes: Sequence[Size], ours: str, others: Sequence[str]) -> None:
+    """Print a table, and how ours grows with its history."""
     heads = [f"{name}, us" for name in (ours, *others)] + [f"x {name}" for name in others]
     print(f"\n### {title}\n")
     print("| what | " + " | ".join(heads) + " |")
     print("|---|" + "---|" * len(heads))
-    for row in rows:
-        print(row.line(ours, others))
+    for size in sizes:
+        for row in size.rows():
+            print(row.line(ours, others))
+    large = sizes[-1]
+    full = next((size for size in sizes if size.events >= 2 * PAGE), large)
+    for what, small, then, now in (
+        ("An append", sizes[0], sizes[0].appends[ours], large.appends[ours]),
+        ("The last page", full, full.pages[ours], large.pages[ours]),
+    ):
+        ratio = statistics.median(b / a for a, b in zip(then, now, strict=True))
+        print(f"\n{what} at {large.events:,} events takes {ratio:.2f} x that at {small.events:,}.")
 
 
 def sqlite_variants(directory: Path) -> dict[str, Variant]:
@@ -338,7 +397,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 10_000])
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     options = parser.parse_args()
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}")
