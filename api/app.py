@@ -1,5 +1,6 @@
 """The HTTP application: everything is wired here, and nowhere else."""
 
+from asyncio import create_task
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -35,6 +36,7 @@ from api.routes import (
     usage,
     verify,
 )
+from api.sweeping import sweep
 from infrastructure.composition import Turnlog
 
 DESCRIPTION = """
@@ -74,7 +76,9 @@ def create_app(log: Turnlog) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         app.state.turnlog = log
         log.following.start()
+        sweeping = create_task(sweep(log))
         yield
+        sweeping.cancel()
         log.stop()
         await jobs.ended()
         app.state.turnlog = None

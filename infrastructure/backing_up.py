@@ -27,6 +27,7 @@ from infrastructure.verification import verify_all
 Progress = Callable[[int], None]
 _PAGE: Final = 100
 """Rows in memory at once: with each as large as one can be, still some 100 MiB."""
+_PAGE_OF_BLOBS: Final = 3
 
 
 class AlreadyThere(Exception):
@@ -96,7 +97,8 @@ def _count(connection: Connection, table: Table) -> int:
 
 def _rows(connection: Connection, table: Table) -> AbstractContextManager[Iterable[Sequence[Any]]]:
     statement = select(table).order_by(*table.primary_key.columns)
-    return connection.execute(statement.execution_options(yield_per=_PAGE))
+    page = _PAGE_OF_BLOBS if table is t.blobs else _PAGE
+    return connection.execute(statement.execution_options(yield_per=page))
 
 
 def _private(path: Path) -> Any:  # noqa: ANN401 - a binary file

@@ -45,6 +45,13 @@ def _named(_: str) -> Select[Any]:
 _INSERT: Final = Prepared(_insert)
 _LOCK: Final = Prepared(_named)
 _REFER: Final = Prepared(lambda _: t.blob_references.insert())
+_NAMES_ONLY: Final = Prepared(
+    lambda _: select(t.blob_references.c.sha256).where(
+        t.blob_references.c.session_key == bindparam("session_key"),
+        t.blob_references.c.version == bindparam("version"),
+        t.blob_references.c.held.is_(False),
+    )
+)
 _CONTENT: Final = Prepared(
     lambda _: select(t.blobs.c.content).where(
         t.blobs.c.project_id == bindparam("project_id"), t.blobs.c.sha256 == bindparam("sha256")
@@ -132,6 +139,19 @@ def whole(connection: Connection, session_key: int, body: bytes | None) -> bytes
         return inline(body, _brought(connection, _CONTENT_OF_SESSION, params, body))
     except Incomplete:
         return None
+
+
+def content_of(connection: Connection, project_id: str, digest: str) -> bytes | None:
+    """Return a blob's bytes; None if the project does not have it."""
+    name = {"project_id": project_id, "sha256": bytes.fromhex(digest)}
+    row = _CONTENT.run(connection, name).first()
+    return None if row is None else bytes(row.content)
+
+
+def names_only(connection: Connection, session_key: int, version: int) -> set[str]:
+    """Return the blobs that an event named when the store did not have them."""
+    rows = _NAMES_ONLY.run(connection, {"session_key": session_key, "version": version})
+    return {bytes(row.sha256).hex() for row in rows}
 
 
 def completed(connection: Connection, stored: StoredFact) -> StoredFact:

@@ -4,6 +4,7 @@ In one transaction, line by line: nothing is seen of a file that turns out to be
 that holds a prefix of the file gets the rest; one that holds something else stays as it is.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,14 +12,25 @@ from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Final, TypeAlias
 
+from domain.attachments import named_blobs
 from domain.decide import SESSION_LIMIT
 from domain.evolve import evolve, fold
 from domain.recorded import Recorded
 from domain.refusals import ImportConflict
 from domain.state import Changes, State
+from infrastructure import clock
+from infrastructure.blobs import Entangled, completed, keep
 from infrastructure.commit import Contended, Writing
 from infrastructure.event_log import EventLog
-from infrastructure.export_format import BadExport, Manifest, end_line, read_event, read_manifest
+from infrastructure.export_format import (
+    BadExport,
+    Manifest,
+    end_line,
+    is_blob,
+    read_blob,
+    read_event,
+    read_manifest,
+)
 from infrastructure.mapper import StoredFact, recorded_of
 from infrastructure.recorder import find_key
 from infrastructure.runner import Attempt, Runner
@@ -83,7 +95,7 @@ class _Taking:
         connection = attempt.connection
         key = find_key(connection, manifest.project_id, manifest.session_id)
         known = 0 if key is None else last_version(connection, key)
-        facts = lines.facts(manifest)
+        facts = lines.facts(manifest, attempt)
         shared = min(known, manifest.events)
         end = None
         for fact in islice(facts, shared):
@@ -94,8 +106,8 @@ class _Taking:
         if key is not None and known < manifest.events:
             stream = find_stream(connection, manifest.project_id, manifest.session_id)
             state = _folded(attempt, stream)
-        appending = _Appending(self._log, attempt, manifest, state)
-        for page in _pages(facts):
+        appending = _Appending(self._log, attempt, lines, manifest, state)
+        for page in _pages(attempt, facts):
             appending.append(page)
         return manifest.events - shared
 
@@ -114,6 +126,8 @@ class _Lines:
         self._file = file
         self._digest = sha256()
         self._line = b""
+        self._told: set[str] = set()
+        self._before: list[int] = []  # for each blob, the version that it came before
         self.number = 0
 
     def manifest(self, project_id: str) -> Manifest:
@@ -125,11 +139,22 @@ class _Lines:
             raise BadExport(1, "session-full", f"a session holds at most {SESSION_LIMIT} events")
         return manifest
 
-    def facts(self, manifest: Manifest) -> Iterator[StoredFact]:
-        """Yield each event, and raise `BadExport` at the end unless the file ends as it must."""
+    def facts(self, manifest: Manifest, attempt: Attempt) -> Iterator[StoredFact]:
+        """Yield each event, and raise `BadExport` at the end unless the file ends as it must.
+
+        The blobs on the way are kept before the events that name them.
+        """
         previous = bytes(32)
-        for _ in range(manifest.events):
-            fact = read_event(self._next(), self.number, manifest, previous)
+        for version in range(1, manifest.events + 1):
+            line, kept = self._next(), set[str]()
+            while is_blob(line):
+                kept.add(self._kept(line, manifest, attempt))
+                self._before.append(version)
+                line = self._next()
+            fact = read_event(line, self.number, version, manifest, previous)
+            if not kept <= {blob.sha256 for blob in named_blobs(fact.state)}:
+                detail = "the event after a blob does not name it"
+                raise BadExport(self.number, "contradiction", detail)
             previous = fact.hash
             yield fact
         if previous != manifest.hash:
@@ -139,6 +164,21 @@ class _Lines:
             raise BadExport(self.number, "end", "the file does not end as its manifest says")
         if self._file.readline():
             raise BadExport(self.number + 1, "end", "something follows the end")
+
+    def line_of(self, version: int) -> int:
+        """Return the line of an event that was read."""
+        return version + 1 + bisect_right(self._before, version)
+
+    def _kept(self, line: bytes, manifest: Manifest, attempt: Attempt) -> str:
+        blob = read_blob(line, self.number)
+        if blob.sha256 in self._told:
+            raise BadExport(self.number, "contradiction", "the blob came before")
+        self._told.add(blob.sha256)
+        try:
+            keep(attempt.connection, manifest.project_id, blob, clock.now())
+        except Entangled as error:
+            raise Contended from error
+        return blob.sha256
 
     def _next(self) -> bytes:
         """Return the next line; the digest is then that of the lines before it."""
@@ -153,9 +193,12 @@ class _Lines:
 class _Appending:
     """Events of one session, written page by page in one transaction."""
 
-    def __init__(self, log: EventLog, attempt: Attempt, manifest: Manifest, state: State) -> None:
+    def __init__(
+        self, log: EventLog, attempt: Attempt, lines: _Lines, manifest: Manifest, state: State
+    ) -> None:
         self._log = log
         self._attempt = attempt
+        self._lines = lines
         self._manifest = manifest
         self._state = state
 
@@ -166,7 +209,7 @@ class _Appending:
             change = evolve(self._state, fact)
             if not is_storable(change):
                 detail = "a name or a count in the data is more than a column holds"
-                raise BadExport(fact.version + 1, "not-storable", detail)
+                raise BadExport(self._lines.line_of(fact.version), "not-storable", detail)
             self._state.apply(change)
             changes.append(change)
         names = (self._manifest.project_id, self._manifest.session_id)
@@ -185,15 +228,19 @@ class _Appending:
 
 
 def _folded(attempt: Attempt, stream: Stream) -> State:
-    return fold(recorded_of(stored) for stored in stored_facts(attempt.connection, stream))
+    connection = attempt.connection
+    stored = (completed(connection, each) for each in stored_facts(connection, stream))
+    return fold(map(recorded_of, stored))
 
 
-def _pages(facts: Iterator[StoredFact]) -> Iterator[list[Recorded]]:
+def _pages(attempt: Attempt, facts: Iterator[StoredFact]) -> Iterator[list[Recorded]]:
     page: list[Recorded] = []
     size = 0
     for fact in facts:
-        page.append(recorded_of(fact))
-        size += len(fact.state)
+        whole = completed(attempt.connection, fact)
+        named = tuple(named_blobs(fact.state))
+        page.append(recorded_of(whole)._replace(blobs=named))
+        size += len(fact.state) + sum(blob.size or 0 for blob in whole.blobs)
         if len(page) == PAGE or size >= PAGE_BYTES:
             yield page
             page, size = [], 0

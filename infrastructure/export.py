@@ -5,14 +5,18 @@ exported as it was when the export began.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 
 from sqlalchemy import select
 
+from domain.attachments import named_blobs
+from domain.blobs import Blob
 from domain.refusals import NoSuchSession
 from infrastructure import tables as t
+from infrastructure.blobs import content_of
 from infrastructure.database import Database
-from infrastructure.export_format import Manifest, end_line, event_line
+from infrastructure.export_format import Manifest, blob_line, end_line, event_line
 from infrastructure.stored_stream import Stream, find_stream, hash_at, stored_pages
 
 
@@ -51,8 +55,22 @@ def _lines(database: Database, stream: Stream, manifest: Manifest) -> Iterator[b
     line = manifest.line()
     digest.update(line)
     yield line
+    told: set[str] = set()
     for fact in stored_pages(database, stream):
+        for blob in named_blobs(fact.state):
+            line = b"" if blob.sha256 in told else _blob_line(database, stream, blob)
+            told.add(blob.sha256)
+            digest.update(line)
+            if line:
+                yield line
         line = event_line(fact)
         digest.update(line)
         yield line
     yield end_line(stream.last, digest.hexdigest())
+
+
+def _blob_line(database: Database, stream: Stream, blob: Blob) -> bytes:
+    """Return the line of a blob; none if the store has only its name."""
+    with database.read() as connection:
+        content = content_of(connection, stream.project_id, blob.sha256)
+    return b"" if content is None else blob_line(replace(blob, content=content))

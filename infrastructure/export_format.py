@@ -5,6 +5,8 @@ JSON Lines, UTF-8, each line one JSON object that ends with a newline:
 1. the manifest: format, project, session, how many events follow, and the head after them;
 2. one line an event, by version from 1: every field that the hash chain covers, the salt, the
    hash, and last the stored body, byte for byte;
+   before the first event that names a blob of the store, one line with the blob: `blob` is its
+   SHA-256, `size` its bytes, `data_base64` what it holds;
 3. the end: how many events there were, and the SHA-256 of every line before it, newlines
    included; a file that was cut off has none.
 
@@ -14,11 +16,13 @@ the same session gives the same bytes from any. A line has one right form, and n
 """
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 from uuid import UUID
 
+from domain.blobs import Blob, blob_of
 from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_name
 from domain.json_text import DEEPEST, JsonValue, NotJson, dump, parse
 from domain.recorded import Envelope, ProducerStamp, body_digest, chained_hash
@@ -28,6 +32,10 @@ from infrastructure.mapper import StoredFact, originator
 Read = TypeVar("Read")
 FORMAT: Final = "turnlog-export-1"
 _MEMBERS: Final = 16
+_BLOB: Final = b'{"blob":"'
+_BLOB_LINE: Final = re.compile(
+    rb'\{"blob":"[0-9a-f]{64}","size":[0-9]+,"data_base64":"([^"]*)"\}\n'
+)
 _LARGEST: Final = 2**63 - 1
 _SMALL: Final = 2**15 - 1
 _INTEGER: Final = 2**31 - 1
@@ -93,6 +101,41 @@ def event_line(fact: StoredFact) -> bytes:
     return around + b',"data_base64":"' + base64.b64encode(fact.state) + b'"}\n'
 
 
+def blob_line(blob: Blob) -> bytes:
+    """Return a blob's line."""
+    content = base64.b64encode(blob.content or b"")
+    return b'{"blob":"%s","size":%d,"data_base64":"%s"}\n' % (
+        blob.sha256.encode(),
+        len(blob.content or b""),
+        content,
+    )
+
+
+def is_blob(line: bytes) -> bool:
+    """Tell whether a line holds a blob and no event."""
+    return line.startswith(_BLOB)
+
+
+def read_blob(line: bytes, number: int) -> Blob:
+    """Return the blob of a line, whose digest fits it.
+
+    Raises:
+        BadExport: it does not, or the line has another form than it was written in.
+    """
+    found = _BLOB_LINE.fullmatch(line)
+    try:
+        blob = None if found is None else blob_of(base64.b64decode(found[1], validate=True))
+    except ValueError as error:
+        raise _odd(number) from error
+    if blob is None:
+        raise _odd(number)
+    if not line.startswith(_BLOB + blob.sha256.encode()):
+        raise BadExport(number, "blob-mismatch", "the blob is not the one that the line names")
+    if blob_line(blob) != line:
+        raise _odd(number)
+    return blob
+
+
 def _around(envelope: Envelope, salt: bytes | None, chained: bytes) -> bytes:
     """Return a line up to its data."""
     producer = envelope.producer
@@ -150,7 +193,9 @@ def read_manifest(line: bytes) -> Manifest:
     return manifest
 
 
-def read_event(line: bytes, number: int, manifest: Manifest, previous: bytes) -> StoredFact:
+def read_event(
+    line: bytes, number: int, version: int, manifest: Manifest, previous: bytes
+) -> StoredFact:
     """Return the event of a line, whose hash and digest fit it and what came before.
 
     Raises:
@@ -162,8 +207,8 @@ def read_event(line: bytes, number: int, manifest: Manifest, previous: bytes) ->
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _odd(number) from error
     envelope = fact.envelope
-    if envelope.version != number - 1:
-        raise BadExport(number, "version-gap", f"version {number - 1} should stand here")
+    if envelope.version != version:
+        raise BadExport(number, "version-gap", f"version {version} should stand here")
     if not fact.gone and body_digest(fact.salt or b"", fact.state) != envelope.body_digest:
         raise BadExport(number, "body-mismatch", "the data are not those that the event names")
     if chained_hash(envelope, previous) != fact.hash:

@@ -1,7 +1,7 @@
 """How does space that nobody needs go back to the file system?
 
-Old idempotency keys go first, then the database gives back what is free within it. Nothing that was
-said is removed.
+Old idempotency keys go first, and blobs that no event names; then the database gives back what is
+free within it. Nothing that was said is removed.
 """
 
 import shutil
@@ -14,6 +14,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, inspect, text
 
 from infrastructure import tables as t
+from infrastructure.collecting import collect
 from infrastructure.database import Database
 from infrastructure.idempotency import KEPT_US
 
@@ -39,6 +40,7 @@ class Reclaimed:
     before: int
     after: int
     idempotency_keys: int
+    blobs: int = 0
 
 
 def free_bytes(folder: Path) -> int:
@@ -64,11 +66,12 @@ def reclaim(
         keys = connection.execute(
             delete(t.idempotency).where(t.idempotency.c.claimed_at <= now - KEPT_US)
         ).rowcount
+    blobs = collect(database, now)
     if database.kind == "sqlite":
         _reclaim_sqlite(database, free, quick=quick)
     else:
         _reclaim_postgresql(database)
-    return Reclaimed(before=before, after=size(database), idempotency_keys=keys)
+    return Reclaimed(before=before, after=size(database), idempotency_keys=keys, blobs=blobs)
 
 
 def size(database: Database) -> int:

@@ -114,6 +114,7 @@ blobs = Table(
     Column("size", BigInteger, nullable=False),
     Column("stored_at", BigInteger, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    Index("ix_blobs_stored_at", "stored_at", "project_id", "sha256"),
 )
 
 blob_references = Table(

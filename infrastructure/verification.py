@@ -6,12 +6,16 @@ by pages, beside writers.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
+from domain.attachments import named_blobs
+from domain.offloading import cuts_of
 from domain.recorded import GENESIS, body_digest, chained_hash
 from infrastructure import tables as t
+from infrastructure.blobs import content_of, names_only
 from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.stored_stream import (
@@ -26,6 +30,8 @@ Reason: TypeAlias = Literal[
     "missing-event",
     "missing-body",
     "body-mismatch",
+    "missing-blob",
+    "blob-mismatch",
     "hash-mismatch",
     "missing-head",
     "head-mismatch",
@@ -97,8 +103,11 @@ def verify_all(database: Readable, project_id: str | None = None) -> Iterator[Ve
 def _verify(database: Readable, stream: Stream, receipt: Receipt | None) -> Verification:
     stream, head = _end(database, stream)
     chain = _Chain(receipt)
+    beside = _Beside(database, stream)
     for fact in stored_pages(database, stream):
         chain.take(fact)
+        for reason in beside.faults(fact):
+            chain.report(fact.envelope.version, reason)
     chain.end(head)
     return Verification(
         project_id=stream.project_id,
@@ -139,31 +148,67 @@ class _Chain:
         envelope = fact.envelope
         missing = envelope.version - self.version - 1
         if missing:
-            self._report(self.version + 1, "missing-event", missing)
+            self.report(self.version + 1, "missing-event", missing)
             self._previous = None
         if fact.gone:
-            self._report(envelope.version, "missing-body")
+            self.report(envelope.version, "missing-body")
         elif body_digest(fact.salt or b"", fact.state) != envelope.body_digest:
-            self._report(envelope.version, "body-mismatch")
+            self.report(envelope.version, "body-mismatch")
         if self._previous is not None and chained_hash(envelope, self._previous) != fact.hash:
-            self._report(envelope.version, "hash-mismatch")
+            self.report(envelope.version, "hash-mismatch")
         self.events += 1
         self.version, self.hash = envelope.version, fact.hash
         self._previous = fact.hash
         receipt = self._receipt
         if receipt is not None and receipt.version == self.version and receipt.hash != self.hash:
-            self._report(self.version, "receipt-mismatch")
+            self.report(self.version, "receipt-mismatch")
 
     def end(self, head: _Head | None) -> None:
         if head is None:
-            self._report(self.version, "missing-head")
+            self.report(self.version, "missing-head")
         elif head[0] > self.version:
-            self._report(self.version + 1, "missing-event", head[0] - self.version)
+            self.report(self.version + 1, "missing-event", head[0] - self.version)
         elif head != (self.version, self.hash):
-            self._report(head[0], "head-mismatch")
+            self.report(head[0], "head-mismatch")
         if self._receipt is not None and self._receipt.version > self.version:
-            self._report(self._receipt.version, "receipt-ahead")
+            self.report(self._receipt.version, "receipt-ahead")
 
-    def _report(self, version: int, reason: Reason, count: int = 1) -> None:
+    def report(self, version: int, reason: Reason, count: int = 1) -> None:
+        """Note that something is wrong."""
         self.first_bad = self.first_bad or Damage(version=version, reason=reason)
         self.bad += count
+
+
+class _Beside:
+    """The blobs of one session, each looked at once."""
+
+    def __init__(self, database: Readable, stream: Stream) -> None:
+        self._database: Final = database
+        self._stream: Final = stream
+        self._known: dict[str, tuple[Reason | None, int]] = {}
+
+    def faults(self, fact: StoredFact) -> Iterator[Reason]:
+        """Yield what is wrong with each blob that a fact needs."""
+        named = named_blobs(fact.state)
+        if not named:
+            return
+        cuts = {cut.sha256: cut.size for cut in cuts_of(fact.state)}
+        with self._database.read() as connection:
+            elsewhere = names_only(connection, self._stream.key, fact.envelope.version)
+            for blob in named:
+                reason, size = self._look(connection, blob.sha256)
+                if reason == "missing-blob" and blob.sha256 not in cuts:
+                    reason = None if blob.sha256 in elsewhere else reason
+                if reason is None and cuts.get(blob.sha256, size) != size:
+                    reason = "blob-mismatch"
+                if reason is not None:
+                    yield reason
+
+    def _look(self, connection: Connection, digest: str) -> tuple[Reason | None, int]:
+        if digest not in self._known:
+            content = content_of(connection, self._stream.project_id, digest)
+            fault: Reason | None = "missing-blob" if content is None else None
+            if content is not None and sha256(content).hexdigest() != digest:
+                fault = "blob-mismatch"
+            self._known[digest] = (fault, len(content or b""))
+        return self._known[digest]

@@ -24,8 +24,10 @@ def reclaim_space(*, quick: bool, as_json: bool) -> None:
             "before_bytes": found.before,
             "after_bytes": found.after,
             "idempotency_keys": found.idempotency_keys,
+            "blobs": found.blobs,
         }
         write(dumped(told) + b"\n")
         return
     say(f"{found.before} bytes before, {found.after} after")
     say(f"{found.idempotency_keys} idempotency keys older than a day are gone")
+    say(f"{found.blobs} blobs that no event names are gone")

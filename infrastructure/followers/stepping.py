@@ -10,15 +10,18 @@ from typing import Final, Literal, TypeAlias
 
 from sqlalchemy import Connection
 
+from infrastructure.blobs import completed
 from infrastructure.database import Database
 from infrastructure.followers import tracking
 from infrastructure.followers.follower import Follower, Write
 from infrastructure.followers.tracking import Standing
-from infrastructure.reading.whole_log import log_page
+from infrastructure.reading.whole_log import Found, log_page
 from infrastructure.runner import Runner
 
 BATCH: Final = 128
 """Facts of one transaction: with each as large as one can be, still no more than some 100 MiB."""
+WHOLE_BYTES: Final = 32 * 2**20
+"""Once a step holds so much of what was taken out of bodies, it takes no more facts."""
 REMOVED: Final = 1_000
 Stepped: TypeAlias = Literal["more", "done", "elsewhere"]
 _URGENCY: Final[Sequence[Stepped]] = ("done", "elsewhere", "more")
@@ -134,12 +137,15 @@ class Stepper:
         if not seen.is_free(self._owner, now):
             return "elsewhere"
         with self._database.read() as connection:
-            facts, through = log_page(
+            found, through = log_page(
                 connection, after=seen.position, limit=BATCH, types=self.follower.types
             )
+            facts = _whole(connection, found)
         if through <= seen.position:
             return "done"
-        more = len(facts) == BATCH
+        more = len(found) == BATCH
+        if len(facts) < len(found):
+            more, through = True, facts[-1].stored.position
         write = self.follower.fold(facts)
         lease = now + tracking.LEASE if more else 0
         moved = self._advance(seen, through, write, lease)
@@ -161,3 +167,16 @@ class Stepper:
 
     def _run(self, work: Callable[[Connection], None]) -> None:
         self._runner.run(lambda attempt: work(attempt.connection))
+
+
+def _whole(connection: Connection, found: Sequence[Found]) -> list[Found]:
+    """Return the first facts of a page with all that was said, as many as memory is kept for."""
+    facts: list[Found] = []
+    size = 0
+    for each in found:
+        if size >= WHOLE_BYTES:
+            break
+        stored = completed(connection, each.stored)
+        size += sum(blob.size or 0 for blob in stored.blobs)
+        facts.append(each._replace(stored=stored))
+    return facts

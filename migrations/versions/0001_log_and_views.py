@@ -40,6 +40,9 @@ def upgrade() -> None:
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("project_id", "sha256", name=op.f("pk_blobs")),
     )
+    op.create_index(
+        "ix_blobs_stored_at", "blobs", ["stored_at", "project_id", "sha256"], unique=False
+    )
     if op.get_bind().dialect.name == "postgresql":
         # Not compressed: a range of it is read without the rest.
         op.execute("ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL")

@@ -33,6 +33,7 @@ from tests.databases import (
 )
 from tests.infrastructure.followers.watching import begun, following, found, rows, said, spent
 from tests.infrastructure.journeys import by_hand, eventful
+from tests.infrastructure.large import asking
 from tests.infrastructure.writing import NEW_YEAR, Store, note, opened, turn
 
 Change: TypeAlias = Callable[[list[bytes]], list[bytes]]
@@ -335,10 +336,15 @@ def _swap_bytes(lines: list[bytes]) -> list[bytes]:
     return lines
 
 
+def _without_a_row(lines: list[bytes]) -> list[bytes]:
+    first = next(number for number, line in enumerate(lines) if line.startswith(b"["))
+    return lines[:first] + lines[first + 1 :]
+
+
 DAMAGES: list[tuple[Change, str]] = [
     (_swap_bytes, "table bodies: its checksum"),
     (lambda lines: lines[:-1], "it ends too soon"),
-    (lambda lines: lines[:5] + lines[6:], "its checksum or its number of rows"),
+    (_without_a_row, "its checksum or its number of rows"),
     (lambda lines: [*lines, b"1\n"], "something follows its end"),
     (lambda lines: [lines[0], b"{", *lines[1:]], "a line is no JSON"),
     (lambda _: [b"{}\n"], "no backup of turnlog"),
@@ -431,3 +437,16 @@ def test_new_sessions_get_numbers_above_those_restored(taken: Path, elsewhere: s
     assert [row.session_key for row in found] == [1, 2, 3]
     assert [row.last_xid for row in found[:2]] == [0, 0]
     assert found[2].known_position > (MARGIN << ORDINAL_BITS)
+
+
+def test_blobs_are_in_a_backup_and_whole_after_it(
+    store: Store, tmp_path: Path, new_database: NewDatabase, other_kind: DatabaseKind
+) -> None:
+    store.append(asking())
+    path = tmp_path / "large.backup"
+    back_up(store.database, path, NEW_YEAR)
+    url = new_database(other_kind)
+    restored(path, url)
+    with opened(url) as elsewhere:
+        assert [each.ok for each in verify_all(elsewhere.database)] == [True]
+        assert [f.event for f in elsewhere.facts()] == [f.event for f in store.facts()]

@@ -1,12 +1,14 @@
 """An export holds everything, takes it back anywhere, and is refused if it is not whole."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
+from domain.blobs import blob_of
 from domain.events import Opaque
 from domain.recorded import GENESIS, chained_hash
 from domain.refusals import ImportConflict, NoSuchSession
@@ -14,6 +16,7 @@ from infrastructure.canonical_import import ImportedExport, import_export
 from infrastructure.export import export_session
 from infrastructure.export_format import (
     BadExport,
+    blob_line,
     end_line,
     event_line,
     read_manifest,
@@ -25,6 +28,7 @@ from infrastructure.verification import verify
 from tests.conftest import NewDatabase
 from tests.databases import DATABASE_KINDS, DatabaseKind
 from tests.infrastructure.journeys import by_hand, eventful, unheard_of
+from tests.infrastructure.large import asking, ending, event
 from tests.infrastructure.writing import Store, note, opened, target, turn
 
 
@@ -302,3 +306,68 @@ def test_one_export_taken_several_times_at_once_is_one_session(
             each = list(threads.map(taken, [elsewhere] * 8, [lines] * 8))
         assert sorted(one.added for one in each) == [0] * 7 + [19]
         assert exported(elsewhere) == lines
+
+
+def large(store: Store) -> list[bytes]:
+    store.append(asking())
+    store.append(ending())
+    return exported(store)
+
+
+def resealed(lines: list[bytes]) -> list[bytes]:
+    """Return lines with an end that fits them."""
+    body = lines[:-1]
+    return [*body, end_line(json.loads(body[0])["events"], sha256(b"".join(body)).hexdigest())]
+
+
+@pytest.mark.parametrize("other", DATABASE_KINDS)
+def test_blobs_travel_with_the_session_each_once_and_come_back_byte_for_byte(
+    store: Store, new_database: NewDatabase, other: DatabaseKind
+) -> None:
+    lines = large(store)
+    blobs = [json.loads(line)["blob"] for line in lines if line.startswith(b'{"blob"')]
+    assert len(blobs) == len(set(blobs)) == 4
+    with opened(new_database(other)) as elsewhere:
+        taken(elsewhere, lines)
+        assert exported(elsewhere) == lines
+        assert rebuild(elsewhere.database, elsewhere.runner).equal == 1
+        assert verify(elsewhere.database, "default", "s1").ok
+        assert [f.event for f in elsewhere.facts()] == [f.event for f in store.facts()]
+        assert taken(elsewhere, lines).added == 0
+
+
+def test_an_export_names_what_the_store_has_not(store: Store, new_database: NewDatabase) -> None:
+    content = [{"type": "attachment", "attachment_id": "a", "sha256": "0" * 64}]
+    message = {"role": "user", "content": content}
+    store.append([event("turn-started", {"turn_id": "t1", "messages": [message]})])
+    lines = exported(store)
+    assert len(lines) == 4
+    with opened(new_database(store.database.kind)) as elsewhere:
+        taken(elsewhere, lines)
+        assert exported(elsewhere) == lines
+        assert verify(elsewhere.database, "default", "s1").ok
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda line: line.replace(b'"size":', b'"size":0'), "not-canonical"),
+        (lambda line: line.replace(b'"blob":"', b'"blob":"x'), "not-canonical"),
+        (lambda line: line[:9] + b"0" * 64 + line[73:], "blob-mismatch"),
+        (lambda line: line.replace(b'_base64":"', b'_base64":"A'), "not-canonical"),
+        (lambda line: line * 2, "contradiction"),
+        (lambda line: blob_line(blob_of(b"unheard of")) + line, "contradiction"),
+    ],
+)
+def test_a_blob_that_is_not_as_it_was_written_is_refused(
+    store: Store, new_database: NewDatabase, change: Callable[[bytes], bytes], code: str
+) -> None:
+    lines = large(store)
+    place = next(n for n, line in enumerate(lines) if line.startswith(b'{"blob"'))
+    lines[place] = change(lines[place])
+    lines = b"".join(lines).splitlines(keepends=True)
+    with opened(new_database(store.database.kind)) as elsewhere:
+        with pytest.raises(BadExport) as refused:
+            taken(elsewhere, resealed(lines))
+        assert refused.value.code == code
+        assert elsewhere.sessions() == []

@@ -1,12 +1,23 @@
 """Whatever is changed behind the log's back is found, and said to be where it is."""
 
+from hashlib import sha256
+
 import pytest
 
 from domain.refusals import NoSuchSession
+from infrastructure import tables as t
 from infrastructure.canonical_import import import_export
 from infrastructure.export import export_session
-from infrastructure.verification import Damage, Receipt, Verification, verify, verify_all
+from infrastructure.verification import (
+    Damage,
+    Reason,
+    Receipt,
+    Verification,
+    verify,
+    verify_all,
+)
 from tests.infrastructure.journeys import by_hand, eventful
+from tests.infrastructure.large import LONG, PNG, asking, event
 from tests.infrastructure.writing import Store, note
 
 
@@ -113,3 +124,36 @@ def test_a_session_longer_than_a_page_is_verified_and_exported_whole(store: Stor
     lines = list(export_session(store.database, "default", "s1"))
     assert len(lines) == 303
     assert import_export(store.log, store.runner, "default", lines).added == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "missing-blob"), (b"other bytes", "blob-mismatch"), (PNG + b"!", "blob-mismatch")],
+)
+def test_a_blob_that_is_not_as_it_was_kept_is_found_where_it_is_first_needed(
+    store: Store, content: bytes | None, reason: Reason
+) -> None:
+    store.append(asking())
+    assert verify(store.database, "default", "s1").ok
+    mine = t.blobs.c.sha256 == sha256(PNG).digest()
+    damage = t.blobs.delete() if content is None else t.blobs.update().values(content=content)
+    with store.database.write() as connection:
+        connection.execute(damage.where(mine))
+    found = verify(store.database, "default", "s1")
+    assert found.first_bad == Damage(version=2, reason=reason)
+    assert found.bad == 2
+
+
+def test_a_blob_that_an_event_only_names_need_not_be_there(store: Store) -> None:
+    part = {"type": "attachment", "attachment_id": "a", "sha256": "0" * 64, "size": 7}
+    message = {"role": "user", "content": [part]}
+    store.append([event("turn-started", {"turn_id": "t1", "messages": [message]})])
+    assert verify(store.database, "default", "s1").ok
+
+
+def test_a_text_of_another_size_than_its_event_says_is_found(store: Store) -> None:
+    store.append([event("data-recorded", {"kind": "k", "data": LONG})])
+    with store.database.write() as connection:
+        connection.execute(t.blobs.update().values(content=b"short"))
+    reason = verify(store.database, "default", "s1").first_bad
+    assert reason == Damage(version=2, reason="blob-mismatch")
