@@ -30,14 +30,14 @@ from sqlalchemy import Connection, create_engine, make_url, text
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from domain.commands import OpenSession, Proposal
-from domain.raw_json import dumped
 from domain.recorded import ProducerStamp
 from infrastructure.appending import BatchRequest, append_batch
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog, open_turnlog
 from infrastructure.database import create_schema
 from infrastructure.reading.moment import moment
-from infrastructure.reading.transcript import extent, page
+from infrastructure.reading.transcript import extent
+from infrastructure.reading.transcript_json import page_json
 from infrastructure.serialization import event_of, members_of
 from infrastructure.settings import Settings
 
@@ -266,7 +266,7 @@ class Ours:
             now = moment(connection, self._target)
             shown = extent(now, with_archived=False)
             window = shown.before(shown.end, limit or shown.end)
-            return dumped([m.shape() for m in page(connection, now, window)])
+            return b"[" + ",".join(page_json(connection, now, window)).encode() + b"]"
 
         return self._log.read_now(look)
 
