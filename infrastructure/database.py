@@ -31,7 +31,7 @@ from infrastructure.trouble import trouble
 Kind: TypeAlias = Literal["sqlite", "postgresql"]
 BUSY_MS: Final = 10_000
 """How long a writer waits for the writer of another process to let go of the SQLite file."""
-LOCK_MS: Final = 5_000
+LOCK_MS: Final = 2_000
 """How long a writer waits on PostgreSQL for another writer of the same session."""
 IDLE_MS: Final = 60_000
 """How long a transaction on PostgreSQL may stand still before the server ends it: it holds up
