@@ -38,7 +38,7 @@ def call_requested(draft: Draft, event: e.ToolCallRequested) -> None:
         occurrence=len(occurrences) + 1,
         name=event.name,
         requested_version=draft.version,
-        gated=unattached_gates(draft.known, event.turn_id, event.tool_call_id) > 0,
+        gated=bool(draft.known.gates) and unattached_gates(draft.known, *key) > 0,
     )
     add_call(draft, call)
 

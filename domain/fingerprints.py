@@ -23,8 +23,8 @@ EMPTY: Final = sha256(b"").digest()
 
 def digest(role: str, parts: Sequence[Part]) -> bytes:
     """Return SHA-256 of the canonical JSON of a message's role and normalised parts."""
-    normalised: list[JsonValue] = [*normalise(parts)]
-    return sha256(canonical({"role": role, "parts": normalised})).digest()
+    written = b",".join([canonical(part) for part in normalise(parts)])
+    return sha256(b'{"parts":[%b],"role":%b}' % (written, canonical(role))).digest()
 
 
 def chain(previous: bytes, message_digest: bytes) -> bytes:
@@ -44,7 +44,8 @@ def normalise(parts: Sequence[Part]) -> list[dict[str, JsonValue]]:
     type, then neighbours that say one thing in pieces are joined. A part of a type
     without a rule is kept whole.
     """
-    return _join_pieces(_reduced(part) for part in parts if not _says_nothing(part))
+    reduced = [_reduced(part) for part in parts if not _says_nothing(part)]
+    return reduced if len(reduced) <= 1 else _join_pieces(reduced)
 
 
 def history_v1(messages: Sequence[Message]) -> str:

@@ -46,7 +46,13 @@ def parts_of(message: Message) -> tuple[Part, ...]:
 
 def readable(parts: Iterable[Part]) -> list[dict[str, JsonValue]]:
     """Return `parts` with everything read that was only passed through."""
-    return [{key: without_raw(value) for key, value in part.items()} for part in parts]
+    return [
+        {
+            key: value if isinstance(value, str) else without_raw(value)
+            for key, value in part.items()
+        }
+        for part in parts
+    ]
 
 
 def texts(parts: Sequence[Part]) -> Iterator[str]:

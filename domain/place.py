@@ -38,6 +38,7 @@ def place(  # the six things that a new message is made of
     ordinal = draft.version if turn is None else turn.messages + 1
     leading = head.leading and role in CONFIGURATION
     said = None if leading else _digest(role, pieces)
+    display, model = _after(head.fingerprint, head.model_fingerprint, said)
     message = Placed(
         index=head.messages,
         message_id=message_id or f"{turn_id}:{ordinal}",
@@ -48,8 +49,8 @@ def place(  # the six things that a new message is made of
         versions=(draft.version,),
         partial=is_partial(pieces),
         digest=said,
-        fingerprint=_after(head.fingerprint, said),
-        model_fingerprint=_after(head.model_fingerprint, said),
+        fingerprint=display,
+        model_fingerprint=model,
     )
     if turn is not None:
         draft.turn = turn._replace(messages=turn.messages + 1)
@@ -59,8 +60,8 @@ def place(  # the six things that a new message is made of
         base_fingerprint=head.fingerprint,
         base_model_fingerprint=head.model_fingerprint,
         tail_open=_stays_open(message),
-        fingerprint=message.fingerprint,
-        model_fingerprint=message.model_fingerprint,
+        fingerprint=display,
+        model_fingerprint=model,
     )
     _put(draft, message, pieces)
 
@@ -70,18 +71,19 @@ def join(draft: Draft, tail: Placed, pieces: tuple[Piece, ...]) -> None:
     head = draft.head
     whole = merge(draft.known.tail.pieces, pieces)
     said = None if head.leading else _digest(tail.role, whole)
+    display, model = _after(head.base_fingerprint, head.base_model_fingerprint, said)
     message = replace(
         tail,
         versions=(*tail.versions, draft.version),
         partial=is_partial(whole),
         digest=said,
-        fingerprint=_after(head.base_fingerprint, said),
-        model_fingerprint=_after(head.base_model_fingerprint, said),
+        fingerprint=display,
+        model_fingerprint=model,
     )
     draft.head = head._replace(
         tail_open=_stays_open(message),
-        fingerprint=message.fingerprint,
-        model_fingerprint=message.model_fingerprint,
+        fingerprint=display,
+        model_fingerprint=model,
     )
     _put(draft, message, whole)
 
@@ -93,12 +95,16 @@ def _put(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
 
 def _digest(role: Role, pieces: tuple[Piece, ...]) -> bytes | None:
     """Return the digest of what `pieces` say together; None if that is nothing."""
-    parts = readable(piece.part for piece in pieces)
+    parts = readable([piece.part for piece in pieces])
     return None if is_empty(parts) else digest(role, parts)
 
 
-def _after(before: bytes, said: bytes | None) -> bytes:
-    return before if said is None else chain(before, said)
+def _after(display: bytes, model: bytes, said: bytes | None) -> tuple[bytes, bytes]:
+    """Return both chains after one more message; until a compaction they are one."""
+    if said is None:
+        return display, model
+    chained = chain(display, said)
+    return chained, chained if model == display else chain(model, said)
 
 
 def _stays_open(message: Placed) -> bool:

@@ -50,10 +50,10 @@ def with_member(raw: bytes, name: str, value: str) -> bytes:
 
 def without_raw(value: object) -> JsonValue:
     """Return `value` with every `RawJson` in it read."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, RawJson):
         return value.parsed()
+    if value is None or isinstance(value, str | bool):
+        return value
     if isinstance(value, Mapping):
         members = cast("Mapping[object, object]", value)
         return {str(key): without_raw(item) for key, item in members.items()}

@@ -89,28 +89,20 @@ def chained_hash(envelope: Envelope, previous: bytes) -> bytes:
     body_digest, previous]`, UTF-8, digests in hex.
     """
     producer = envelope.producer
-    fields = (
-        _quoted(FORMAT),
-        _quoted(envelope.project_id),
-        _quoted(envelope.session_id),
-        str(envelope.version),
-        _quoted(envelope.event_id),
-        _quoted(envelope.type),
-        str(envelope.schema),
-        _quoted(envelope.affects),
-        str(envelope.recorded_at),
-        _number(envelope.occurred_at),
-        _text(envelope.actor),
-        f"[{_quoted(producer.producer_id)},{producer.epoch},{producer.sequence}]"
-        if producer
-        else "null",
-        _number(envelope.batch),
-        _text(envelope.turn_id),
-        _text(envelope.trace_id),
-        f'"{envelope.body_digest.hex()}"',
-        f'"{previous.hex()}"',
+    batch_of = (
+        "null"
+        if producer is None
+        else f"[{_quoted(producer.producer_id)},{producer.epoch},{producer.sequence}]"
     )
-    return sha256(f"[{','.join(fields)}]".encode()).digest()
+    text = (
+        f'["{FORMAT}",{_quoted(envelope.project_id)},{_quoted(envelope.session_id)},'
+        f"{envelope.version},{_quoted(envelope.event_id)},{_quoted(envelope.type)},"
+        f"{envelope.schema},{_quoted(envelope.affects)},{envelope.recorded_at},"
+        f"{_number(envelope.occurred_at)},{_text(envelope.actor)},{batch_of},"
+        f"{_number(envelope.batch)},{_text(envelope.turn_id)},{_text(envelope.trace_id)},"
+        f'"{envelope.body_digest.hex()}","{previous.hex()}"]'
+    )
+    return sha256(text.encode()).digest()
 
 
 def _number(value: int | None) -> str:
