@@ -99,7 +99,9 @@ class Prepared:
             DBAPIError: as `run`.
         """
         compiled = self._compiled(connection)
-        cursor = _cursor(connection)
+        # As text, PostgreSQL would spell each byte of a body with two.
+        as_bytes = {"binary": True} if connection.dialect.name == "postgresql" else {}
+        cursor: Any = connection.connection.cursor(**as_bytes)
         try:
             cursor.execute(compiled.sql, compiled.arranged(params))
         except connection.dialect.loaded_dbapi.Error as error:

@@ -8,17 +8,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Row,
+    Select,
+    bindparam,
+    case,
+    cast,
+    literal,
+    select,
+    text,
+    true,
+)
 
 from domain.events import HistoryCompacted
 from domain.identifiers import is_name
+from domain.refusals import NoSuchSession
 from domain.state import Head, Turn
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
 from infrastructure.prepared import Prepared
-from infrastructure.reading.sessions import session_head
 from infrastructure.recorder import WITH_BODIES
 from infrastructure.serialization import decode
+from infrastructure.view_rows import head_of
 
 
 class NotReached(Exception):
@@ -67,8 +80,13 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         NoSuchSession: it was never opened, or is deleted.
         NotReached: there was no such moment.
     """
-    key, head, turn = session_head(connection, target)
-    now = _NOW.run(connection, {"session_key": key}).first()
+    names = {"project_id": target.project_id, "session_id": target.session_id}
+    now = _NOW.run(connection, names).first()
+    if now is None or now.version is None:
+        raise NoSuchSession
+    key, head = int(now.stream_key), head_of(now)
+    if head.status in {"absent", "deleted"}:
+        raise NoSuchSession
     through = _version(connection, key, head, at)
     messages, archived, summary = head.messages, head.archived, head.summary_version
     if through < head.version:
@@ -79,7 +97,7 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         target=target,
         key=key,
         head=head,
-        open_turn=turn,
+        open_turn=None if now.turn_number is None else _open_turn(now),
         known_after=int(now.known_after),
         agreements=int(now.agreements or 0),
         through=through,
@@ -87,6 +105,10 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         archived=archived,
         summary_version=summary,
     )
+
+
+def _open_turn(now: Row[Any]) -> Turn:
+    return Turn(**{name: getattr(now, f"turn_{name}") for name in Turn._fields})
 
 
 def _version(connection: Connection, key: int, head: Head, at: At | None) -> int:
@@ -185,12 +207,28 @@ def _at_time(_: str) -> Select[Any]:
 
 
 _NOW: Final = Prepared(
-    lambda _: select(
-        t.store.c.known_after,
-        select(t.agreements.c.consecutive)
-        .where(t.agreements.c.session_key == bindparam("session_key"))
-        .scalar_subquery()
-        .label("agreements"),
+    lambda _: (
+        select(
+            t.streams.c.session_key.label("stream_key"),
+            *t.heads.c,
+            *(t.turns.c[name].label(f"turn_{name}") for name in Turn._fields),
+            t.store.c.known_after,
+            t.agreements.c.consecutive.label("agreements"),
+        )
+        .select_from(
+            t.streams.join(t.store, true())
+            .outerjoin(t.heads, t.heads.c.session_key == t.streams.c.session_key)
+            .outerjoin(
+                t.turns,
+                (t.turns.c.session_key == t.heads.c.session_key)
+                & (t.turns.c.turn_id == t.heads.c.turn_id),
+            )
+            .outerjoin(t.agreements, t.agreements.c.session_key == t.streams.c.session_key)
+        )
+        .where(
+            t.streams.c.project_id == bindparam("project_id"),
+            t.streams.c.session_id == bindparam("session_id"),
+        )
     )
 )
 _AT_TIME: Final = Prepared(_at_time)
