@@ -1,6 +1,6 @@
 """Four servers of one database, sixteen clients at once: nothing is lost, doubled or half there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Barrier
@@ -11,7 +11,7 @@ import pytest
 from infrastructure import tables as t
 from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify_all
-from tests.api.batches import Json, append, batch, event, events_of, started, turn
+from tests.api.batches import Json, append, batch, event, events_of, started, turn, types_of
 from tests.faults.forked import forked
 from tests.infrastructure.followers.watching import following, rows, used, visible
 from tests.infrastructure.writing import opened
@@ -157,3 +157,78 @@ def test_sixteen_clients_of_four_servers_lose_nothing_and_double_nothing(
         }
         assert len(rows(store, t.search_documents)) == 2 * ROUNDS * CLIENTS + 1
         assert len(store.sessions()) == 3 + CLIENTS + ROUNDS
+
+
+def at_once(
+    clients: list[Client], send: Callable[[Client], httpx.Response]
+) -> list[httpx.Response]:
+    """Have every client send at the same moment, until the answer is not "try again"."""
+
+    def go(client: Client) -> httpx.Response:
+        client.barrier.wait(60)
+        while (answer := send(client)).status_code == 503:
+            pass
+        return answer
+
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        return list(threads.map(go, clients))
+
+
+def test_what_only_one_of_sixteen_clients_can_have_one_has(clients: list[Client]) -> None:
+    http = clients[0].http
+    opened = at_once(
+        clients,
+        lambda client: client.http.post(
+            "/sessions", json={"session_id": "mine", "title": client.name}
+        ),
+    )
+    assert sorted(answer.status_code for answer in opened) == [201] + [409] * (CLIENTS - 1)
+    [winner] = [client.name for client, got in zip(clients, opened, strict=True) if got.is_success]
+    assert http.get("/sessions/mine").json()["title"] == winner
+
+    renamed = at_once(
+        clients,
+        lambda client: client.http.patch(
+            "/sessions/mine", json={"title": f"by {client.name}"}, headers={"If-Match": '"1"'}
+        ),
+    )
+    assert sorted(answer.status_code for answer in renamed) == [200] + [412] * (CLIENTS - 1)
+    assert types_of(http, "mine") == ["session-opened", "session-renamed"]
+
+    keyed = at_once(
+        clients,
+        lambda client: client.http.post(
+            "/sessions", json={"title": client.name}, headers={"Idempotency-Key": "one"}
+        ),
+    )
+    assert sorted(answer.status_code for answer in keyed) == [201] + [422] * (CLIENTS - 1)
+
+    minted = at_once(clients, lambda client: client.http.post("/producers/p/epochs", json={}))
+    assert sorted(answer.json()["epoch"] for answer in minted) == list(range(2, CLIENTS + 2))
+
+    begun = at_once(
+        clients,
+        lambda client: append(
+            client.http, "mine", batch(1, started(f"t-{client.name}"), producer=client.name)
+        ),
+    )
+    assert sorted(answer.status_code for answer in begun) == [201] + [409] * (CLIENTS - 1)
+    assert {answer.json().get("code") for answer in begun} == {None, "turn-in-progress"}
+
+
+def test_nothing_is_promised_after_a_session_is_deleted(clients: list[Client]) -> None:
+    http = clients[0].http
+    append(http, "s", batch(1, note("first")))
+
+    def send(client: Client) -> httpx.Response:
+        if client.number == CLIENTS // 2:
+            return client.http.delete("/sessions/s")
+        return append(client.http, "s", batch(1, note(client.name), producer=client.name))
+
+    answers = at_once(clients, send)
+    taken = [answer for answer in answers if answer.status_code == 201]
+    assert {answer.status_code for answer in answers} <= {201, 204, 404}
+    assert http.post("/sessions/s/restore", json={}).is_success
+    types = types_of(http, "s")
+    assert types.index("session-deleted") == len(types) - 2
+    assert types.count("data-recorded") == 1 + len(taken)
