@@ -118,6 +118,13 @@ class Database:
         with self._lane.outside() as run:
             yield run
 
+    def is_read_only(self) -> bool:
+        """Tell whether nothing can be written, as on a standby or to a protected file."""
+        if self.kind == "sqlite":
+            return not os.access(str(self.url.database), os.W_OK)
+        with self.read() as connection:
+            return connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "on"
+
     def close(self) -> None:
         """Let go of every connection."""
         if self.kind == "sqlite":

@@ -118,6 +118,8 @@ def _examine_database(settings: Settings, found: _Findings) -> None:
     try:
         with database.read() as connection:
             found.database |= _facts(database, connection)
+        if database.is_read_only():
+            found.problems.append(f"{shown(url)} can be read and not written to")
     except SQLAlchemyError as error:
         found.problems.append(f"{shown(url)}: {said_by_database(error)}")
     finally:

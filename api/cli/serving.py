@@ -24,6 +24,8 @@ def serve(host: str, port: int, *, as_json: bool) -> None:
     """Serve the log that the settings name until told to stop."""
     address = loopback(host)
     with opened(load()) as log, listening(address, port) as listener:
+        if log.database.is_read_only():
+            complain(f"{shown(log.database.url)} can be read and not written to")
 
         def announce(url: str) -> None:
             name = shown(log.database.url)
