@@ -123,7 +123,7 @@ class Database:
         if self.kind == "sqlite":
             return not os.access(str(self.url.database), os.W_OK)
         with self.read() as connection:
-            return connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "on"
+            return bool(connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on")
 
     def close(self) -> None:
         """Let go of every connection."""
