@@ -19,6 +19,7 @@ from api.routes import (
     agreement,
     approvals,
     audit,
+    blobs,
     compare,
     events,
     export,
@@ -63,6 +64,7 @@ ROUTES: Final = (
     project_events,
     usage,
     search,
+    blobs,
     metrics,
     operations,
 )

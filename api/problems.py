@@ -59,7 +59,8 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         413,
         "The request is too large",
         "give-up",
-        "A request holds at most 8 MiB, an event at most 1 MiB, an imported file at most 64 MiB.",
+        "A request holds at most 8 MiB, an event at most 1 MiB without its files and long texts, a "
+        "blob at most 32 MiB, an imported file at most 64 MiB.",
     ),
     "too-many-events": ProblemType(
         413, "The batch has too many events", "give-up", "A batch holds 1 to 1,000 events."
@@ -131,6 +132,26 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "There is no such gate",
         "refresh",
         "No gate has this `gate_id`; in a session, permission and tool call ids are taken too.",
+    ),
+    "no-such-blob": ProblemType(
+        404,
+        "There is no such blob",
+        "give-up",
+        "The project has no bytes of this digest: they were never stored, or only named, or no "
+        "event names them any more.",
+    ),
+    "range-not-satisfiable": ProblemType(
+        416,
+        "The range lies beyond the end",
+        "give-up",
+        "`Range` asks for bytes that are not there; `Content-Range` says how many there are.",
+    ),
+    "digest-mismatch": ProblemType(
+        422,
+        "The bytes are others than the digest says",
+        "give-up",
+        "The SHA-256 of the bytes that came is not the one of the path: they were changed or cut "
+        "off on their way.",
     ),
     "no-such-loss": ProblemType(
         404,

@@ -44,6 +44,27 @@ def _named(_: str) -> Select[Any]:
 
 _INSERT: Final = Prepared(_insert)
 _LOCK: Final = Prepared(_named)
+_TOUCH: Final = Prepared(
+    lambda _: (
+        t.blobs.update()
+        .where(
+            t.blobs.c.project_id == bindparam("project_id_"),
+            t.blobs.c.sha256 == bindparam("sha256_"),
+        )
+        .values(stored_at=bindparam("now"))
+    )
+)
+_HOLD: Final = Prepared(
+    lambda _: (
+        t.blob_references.update()
+        .where(
+            t.blob_references.c.project_id == bindparam("project_id_"),
+            t.blob_references.c.sha256 == bindparam("sha256_"),
+            t.blob_references.c.held.is_(False),
+        )
+        .values(held=True)
+    )
+)
 _REFER: Final = Prepared(lambda _: t.blob_references.insert())
 _NAMES_ONLY: Final = Prepared(
     lambda _: select(t.blob_references.c.sha256).where(
@@ -94,6 +115,24 @@ def keep(connection: Connection, project_id: str, blob: Blob, now: int) -> bool:
             raise Entangled from error
         raise
     return True
+
+
+def put(connection: Connection, project_id: str, blob: Blob, now: int) -> bool:
+    """Keep a blob that came by itself; tell whether it is new. It can be named for a day from now.
+
+    Events that named it before it was there have it from now on.
+
+    Raises:
+        Entangled: another writer was in the way.
+    """
+    name = {"project_id": project_id, "sha256": bytes.fromhex(blob.sha256)}
+    is_new = not keep(connection, project_id, replace(blob, content=None), now)
+    if is_new:
+        keep(connection, project_id, blob, now)
+    else:
+        _TOUCH.run(connection, {"project_id_": project_id, "sha256_": name["sha256"], "now": now})
+    _HOLD.run(connection, {"project_id_": project_id, "sha256_": name["sha256"]})
+    return is_new
 
 
 def keep_of(

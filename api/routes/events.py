@@ -1,5 +1,6 @@
 """Events: append as a producer, page the log, read one, follow it live."""
 
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -9,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import Connection
 
 from api.batches import AppendBody, batch_request
-from api.body import json_of, read_body
+from api.body import SHORT, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.examples import TURN_BATCH
 from api.following import follow
@@ -58,7 +59,10 @@ async def append_events(
     The answer leaves after the commit. The same batch again gets the first answer's events.
     """
     body = await read_body(request)
-    batch = batch_request(body, version)
+    if len(body.raw) <= SHORT:
+        batch = batch_request(body, version)
+    else:  # to take files and long texts out takes its time, in which others are served
+        batch = await to_thread(batch_request, body, version)
 
     def write(attempt: Attempt) -> tuple[_Answer, Written]:
         taken = append_batch(log.handler, attempt, target, batch, caller)

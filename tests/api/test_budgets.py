@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -61,6 +62,10 @@ class Asking:
 
 
 Request = Callable[[Asking], Any]
+
+
+def blob(asking: Asking) -> str:
+    return f"/blobs/{sha256(asking.session.encode()).hexdigest()}"
 
 
 def imported(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
@@ -141,6 +146,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
         f"/sessions/{a.session}/compare", {"messages": [QUESTION, QUESTION]}
     ),
     "POST /imports, one row": imported,
+    "PUT /blobs/{sha256}": lambda a: a.client.put(f"{BASE}{blob(a)}", content=a.session.encode()),
+    "GET /blobs/{sha256}": lambda a: a.get(blob(a)),
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
     "DELETE /sessions/{id}": lambda a: a.client.delete(f"{BASE}/sessions/new-{a.session}"),
     "POST .../restore": lambda a: a.post(f"/sessions/new-{a.session}/restore", {}),
@@ -200,6 +207,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET /search": Budget(5, 5, 8, 0),
     "POST /imports, one row": Budget(23, 23, 27, 2),
     "GET /imports/{id}": Budget(1, 1, 4, 0),
+    "PUT /blobs/{sha256}": Budget(5, 4, 7, 1),
+    "GET /blobs/{sha256}": Budget(2, 2, 8, 0),
 }
 
 

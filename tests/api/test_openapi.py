@@ -10,7 +10,7 @@ import pytest
 from tests.api.batches import Json
 from tests.api.serving import Served
 
-METHODS = {"get", "post", "patch", "delete"}
+METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 @pytest.fixture

@@ -348,17 +348,17 @@ def test_an_export_names_what_the_store_has_not(store: Store, new_database: NewD
         assert verify(elsewhere.database, "default", "s1").ok
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (lambda line: line.replace(b'"size":', b'"size":0'), "not-canonical"),
-        (lambda line: line.replace(b'"blob":"', b'"blob":"x'), "not-canonical"),
-        (lambda line: line[:9] + b"0" * 64 + line[73:], "blob-mismatch"),
-        (lambda line: line.replace(b'_base64":"', b'_base64":"A'), "not-canonical"),
-        (lambda line: line * 2, "contradiction"),
-        (lambda line: blob_line(blob_of(b"unheard of")) + line, "contradiction"),
-    ],
-)
+BAD_BLOBS: list[tuple[Callable[[bytes], bytes], str]] = [
+    (lambda line: line.replace(b'"size":', b'"size":0'), "not-canonical"),
+    (lambda line: line.replace(b'"blob":"', b'"blob":"x'), "not-canonical"),
+    (lambda line: line[:9] + b"0" * 64 + line[73:], "blob-mismatch"),
+    (lambda line: line.replace(b'_base64":"', b'_base64":"A'), "not-canonical"),
+    (lambda line: line * 2, "contradiction"),
+    (lambda line: blob_line(blob_of(b"unheard of")) + line, "contradiction"),
+]
+
+
+@pytest.mark.parametrize(("change", "code"), BAD_BLOBS)
 def test_a_blob_that_is_not_as_it_was_written_is_refused(
     store: Store, new_database: NewDatabase, change: Callable[[bytes], bytes], code: str
 ) -> None:
