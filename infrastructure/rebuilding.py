@@ -2,7 +2,8 @@
 
 Each session by itself: folded and compared as of one moment, and written, where it differs, in one
 transaction with whatever was appended meanwhile. A session whose log ends before its head is
-damaged: it is reported and left alone, since its head is what tells how much is missing.
+damaged: it is reported and left alone, since its head is what tells how much is missing, but is
+not ready any more.
 """
 
 from collections.abc import Callable, Iterator
@@ -122,6 +123,8 @@ class _Folded:
         found = self.differences(connection)
         if found and found[0].table != t.events.name:
             self._write(connection)
+        elif found:
+            self._tell(connection, found[0].missing)
         return found or before
 
     def _missing_facts(self, connection: Connection) -> int:
@@ -200,6 +203,12 @@ class _Folded:
         )
         self._write_head(connection)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])
+
+    def _tell(self, connection: Connection, missing: int) -> None:
+        """Have readiness tell of the facts that the log lost after its last one."""
+        mine = t.heads.c.session_key == self._stream.key
+        lost = self._state.head.unreadable + missing
+        connection.execute(t.heads.update().where(mine).values(unreadable=lost))
 
     def _write_head(self, connection: Connection) -> None:
         """Update the head where it is; a new one has the newest writer that the log knows of."""
