@@ -6,9 +6,12 @@ command that mends it.
 """
 
 import os
+import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any, Final, Literal, Protocol, TypeAlias
 from urllib.parse import quote
 from uuid import uuid4
@@ -31,6 +34,7 @@ from infrastructure.trouble import trouble
 Kind: TypeAlias = Literal["sqlite", "postgresql"]
 BUSY_MS: Final = 10_000
 """How long a writer waits for the writer of another process to let go of the SQLite file."""
+PAUSE_S: Final = 0.01
 LOCK_MS: Final = 2_000
 """How long a writer waits on PostgreSQL for another writer of the same session."""
 IDLE_MS: Final = 60_000
@@ -352,7 +356,7 @@ def _sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool
     def _prepare(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        (journal,) = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
+        journal = _to_wal(cursor)
         cursor.execute(f"PRAGMA synchronous={FLUSHED}")
         (flushed,) = cursor.execute("PRAGMA synchronous").fetchone()
         cursor.execute("PRAGMA foreign_keys=ON")
@@ -370,6 +374,21 @@ def _sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool
 
     _ = (_prepare, _begin)
     return engine
+
+
+def _to_wal(cursor: Any) -> str:  # noqa: ANN401 - the driver's own
+    """Have the file be written by a write-ahead log; return what it is written by.
+
+    Whoever does so while another process does is refused at once, whatever the busy timeout says.
+    """
+    deadline = monotonic() + BUSY_MS / 1_000
+    while True:
+        try:
+            return str(cursor.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= deadline:
+                raise
+            Event().wait(PAUSE_S)
 
 
 def _postgres_engine(url: URL, pool_size: int) -> Engine:
