@@ -175,15 +175,32 @@ def _sources(dialect: str, generation: int, query: SearchQuery) -> Sequence[str]
     name = index.name_of(generation)
     if dialect == "sqlite":
         # Crosswise, so that the index is asked first; it is the one that leaves little.
-        return [_places(f"{name} i CROSS JOIN", f"i.{name} MATCH :match", "i.rowid", query)]
+        source = (
+            f"{name} i CROSS JOIN search_documents d "
+            "ON d.generation = :generation AND d.document = i.rowid"
+        )
+        matches = f"i.{name} MATCH :match AND i.rowid < :below"
+        return [_places(source, matches, "i.rowid", query)]
     # What many have, some of the newest have: to look through those is quicker than the index,
-    # which would collect all that there are. What few have is left to it.
+    # which would collect all that there are. What few have is left to it. Each step by itself:
+    # the planner takes a word for more common than it is, and would go through all the newest.
+    matches = "lexemes @@ CAST(:match AS tsquery)"
     newest = (
-        f"(SELECT document, lexemes FROM {name} WHERE document < :below "  # noqa: S608 - as above
-        "ORDER BY document DESC LIMIT :recent) i JOIN"
+        f"SELECT document FROM (SELECT document, lexemes FROM {name} WHERE document < :below "  # noqa: S608 - as above
+        f"ORDER BY document DESC LIMIT :recent) n WHERE {matches} ORDER BY document DESC"
     )
-    matches = "i.lexemes @@ CAST(:match AS tsquery)"
-    return [_places(each, matches, "i.document", query) for each in (newest, f"{name} i JOIN")]
+    every = (
+        f"WITH found AS MATERIALIZED (SELECT document FROM {name} WHERE {matches} "  # noqa: S608 - as above
+        "AND document < :below) SELECT document FROM found ORDER BY document DESC"
+    )
+    numbered = (
+        "(SELECT * FROM search_documents "
+        "WHERE generation = :generation AND document = i.document OFFSET 0) d"
+    )
+    return [
+        _places(f"({each}) i CROSS JOIN LATERAL {numbered}", "TRUE", "i.document", query)
+        for each in (newest, every)
+    ]
 
 
 def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
@@ -198,11 +215,10 @@ def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
         if value is not None
     ]
     return (
-        f"SELECT {_PLACE} FROM {source} search_documents d "  # noqa: S608 - made of constants
-        f"ON d.generation = :generation AND d.document = {number} "
+        f"SELECT {_PLACE} FROM {source} "  # noqa: S608 - made of constants
         "JOIN streams s ON s.session_key = d.session_key "
         "JOIN heads h ON h.session_key = d.session_key "
-        f"WHERE {matches} AND {number} < :below "
+        f"WHERE {matches} "
         "AND s.project_id = :project_id AND h.status <> 'deleted' "
         f"{''.join(f'AND {each} ' for each in filters)}"
         f"ORDER BY {number} DESC LIMIT :most"
