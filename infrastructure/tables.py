@@ -243,7 +243,16 @@ heads = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("known_position", BigInteger, nullable=False),
     Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
-    Index("ix_heads_parent", "project_id", "parent_session_id"),
+    Index("ix_heads_status", "project_id", "status", "updated_at", "session_key"),
+)
+Index(
+    "ix_heads_parent",
+    heads.c.project_id,
+    heads.c.parent_session_id,
+    heads.c.updated_at,
+    heads.c.session_key,
+    sqlite_where=text("parent_session_id IS NOT NULL"),
+    postgresql_where=text("parent_session_id IS NOT NULL"),
 )
 
 turns = Table(

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, literal, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from domain.events import SessionOpened
 from domain.raw_json import RawJson
@@ -144,7 +153,8 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
         .limit(query.limit)
     )
     if query.status != "all":
-        statement = statement.where(t.heads.c.status == query.status)
+        # A literal, so that the plan is one for this status, whatever the others are like.
+        statement = statement.where(t.heads.c.status == literal_column(f"'{query.status}'"))
     if query.parent is None:
         statement = statement.where(t.heads.c.parent_session_id.is_(None))
     elif query.parent != ANY_PARENT:
@@ -197,7 +207,9 @@ def _running(connection: Connection, keys: Sequence[int]) -> dict[int, Turn]:
 
 def _fact_body(connection: Connection, key: int, version: int) -> tuple[str, int, bytes] | None:
     row = _BODY.run(connection, {"session_key": key, "version": version}).first()
-    body = None if row is None else whole(connection, key, row.body)
+    if row is None:
+        return None
+    body = whole(connection, key, row.body)
     return None if body is None else (row.type, row.schema, body)
 
 

@@ -191,7 +191,20 @@ def upgrade() -> None:
     op.create_index(
         "ix_heads_newest", "heads", ["project_id", "updated_at", "session_key"], unique=False
     )
-    op.create_index("ix_heads_parent", "heads", ["project_id", "parent_session_id"], unique=False)
+    op.create_index(
+        "ix_heads_status",
+        "heads",
+        ["project_id", "status", "updated_at", "session_key"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_heads_parent",
+        "heads",
+        ["project_id", "parent_session_id", "updated_at", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("parent_session_id IS NOT NULL"),
+        postgresql_where=sa.text("parent_session_id IS NOT NULL"),
+    )
     op.create_table(
         "idempotency",
         sa.Column("project_id", sa.String(), nullable=False),

@@ -11,7 +11,9 @@ from infrastructure.reading.audit import AuditQuery, audit
 from infrastructure.reading.fingerprint import fingerprints
 from infrastructure.reading.moment import At, Moment, find_message, moment
 from infrastructure.reading.readiness import judged
+from infrastructure.reading.sessions import SessionQuery, sessions
 from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.reading.transcript_json import page_json
 from infrastructure.reading.turns import TurnQuery, turn, turns
 from tests.infrastructure.reading.asking import counted, long_session, statements
 from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose, target
@@ -24,12 +26,12 @@ POLICY = Policy(unverified_turns=False)
 
 def first_page(connection: Connection, moment: Moment) -> object:
     shown = extent(moment, with_archived=True)
-    return page(connection, moment, shown.after(shown.first, 8))
+    return page_json(connection, moment, shown.after(shown.first, 8))
 
 
 def last_page(connection: Connection, moment: Moment) -> object:
     shown = extent(moment, with_archived=False)
-    return page(connection, moment, shown.before(shown.end, 8))
+    return page_json(connection, moment, shown.before(shown.end, 8))
 
 
 def page_around(connection: Connection, moment: Moment) -> object:
@@ -86,7 +88,7 @@ def test_what_waits_anywhere_is_found_in_the_index_of_open_gates(store: Store) -
     among = "project_id=? AND (opened_at,opened_version,gate_id)<(?,?,?)"
     place = f"gates USING INDEX ix_gates_open ({among})"
     assert any(place in step for step in steps), steps
-    assert not any(step.startswith(("SCAN", "USE TEMP")) for step in steps), steps
+    assert not any(scans(step) for step in steps), steps
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
@@ -96,7 +98,12 @@ def test_no_page_scans_a_table_or_sorts_one(store: Store, name: str) -> None:
     steps = plan(store, VIEWS[name])
 
     assert steps
-    assert not any(step.startswith(("SCAN", "USE TEMP")) for step in steps), steps
+    assert not any(scans(step) for step in steps), steps
+
+
+def scans(step: str) -> bool:
+    """Tell whether a table is looked through or sorted; a virtual one is a row's own list."""
+    return step.startswith(("SCAN", "USE TEMP")) and "VIRTUAL TABLE" not in step
 
 
 def plan(store: Store, look: Look) -> list[str]:
@@ -110,3 +117,31 @@ def plan(store: Store, look: Look) -> list[str]:
             for statement in tuple(seen)
             for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
         ]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+@pytest.mark.parametrize(
+    ("query", "index", "among"),
+    [
+        (SessionQuery(project_id="default"), "ix_heads_status", "project_id=? AND status=?"),
+        (SessionQuery(project_id="default", status="all"), "ix_heads_newest", "project_id=?"),
+        (
+            SessionQuery(project_id="default", status="deleted", after=(2, 1)),
+            "ix_heads_status",
+            "project_id=? AND status=? AND updated_at<?",
+        ),
+        (
+            SessionQuery(project_id="default", parent="s1"),
+            "ix_heads_parent",
+            "project_id=? AND parent_session_id=?",
+        ),
+    ],
+)
+def test_a_list_of_sessions_is_read_in_the_order_of_an_index(
+    store: Store, query: SessionQuery, index: str, among: str
+) -> None:
+    long_session(store, 1)
+    steps = plan(store, lambda c, _: sessions(c, query))
+
+    assert any(f"heads USING INDEX {index} ({among})" in step for step in steps), steps
+    assert not any(scans(step) for step in steps), steps
