@@ -170,6 +170,20 @@ def test_a_producer_that_is_fenced_meanwhile_writes_nothing_after_the_mint(
         assert answer.status_code == 201 or problem(answer)[1] == "fenced"
 
 
+def test_a_rename_meanwhile_makes_another_version_and_no_other_history(
+    client: httpx.Client,
+) -> None:
+    seen = append(client, "s", batch(1, *turn("t1"))).json()["head"]
+    client.patch("/sessions/s", json={"title": "renamed"})
+
+    by_version = batch(2, *turn("t2"), expected_version=seen["version"])
+    refused = append(client, "s", by_version)
+    assert problem(refused) == (412, "version-mismatch", [])
+    assert refused.json()["current_version"] == seen["version"] + 1
+    claim = {name: seen[name] for name in ("history_version", "fingerprint")}
+    assert append(client, "s", batch(2, *turn("t2"), head=claim)).status_code == 201
+
+
 # PostgreSQL's writers do not exclude each other.
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_a_database_that_another_process_writes_to_is_waited_for(

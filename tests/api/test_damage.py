@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from infrastructure.rebuilding import rebuild
-from tests.api.batches import Json, append, batch, turn
+from tests.api.batches import Json, answered, append, batch, called, completed, said, started, turn
 from tests.api.serving import Served
 from tests.api.streams import stream, until_synced
 from tests.api.waiting import caught_up
@@ -159,6 +159,29 @@ def test_once_rebuilt_a_session_that_lost_history_is_not_ready(
     assert not told["ready"]
     if damage == "no-event" or version == 3:  # the end of a turn is no history
         assert "unreadable-events" in [reason["code"] for reason in told["reasons"]]
+
+
+def test_a_session_that_lost_its_blobs_answers_on_every_route(own_server: Served) -> None:
+    store = Store(own_server.log.database)
+    long = "far too long for an event " * 5_000
+    with own_server.client("default") as client:
+        damaged = Damaged(client, store)
+        events = [called("t1", "c", {"x": long}), answered("t1", "c", long), said("t1", long)]
+        append(client, "s", batch(1, started("t1", long), *events, completed("t1")))
+        append(client, "s", batch(2, *turn("t2"), *turn("t3")))
+        with by_hand(store) as connection:
+            connection.exec_driver_sql("DELETE FROM blob_references")
+            connection.exec_driver_sql("DELETE FROM blobs")
+        for path in GETS:
+            damaged.get(f"/sessions/s{path}")
+        damaged.post("/sessions/s/compare", HELLO)
+        found = damaged.post("/sessions/s/verify", {}).json()
+        assert found["first_bad"] == {"version": 2, "reason": "missing-blob"}
+        assert [len(each["parts"]) for each in messages(damaged, "s")] == [1, 1, 1, 1, 1, 1, 1, 1]
+        rebuild(own_server.log.database, own_server.log.runner)
+        assert not client.get("/sessions/s/readiness").json()["ready"]
+        assert damaged.wrong == []
+    store.runner.close()
 
 
 def test_a_stream_tells_what_is_left(damaged: Damaged) -> None:

@@ -16,6 +16,7 @@ from tests.api.batches import (
     started,
 )
 from tests.api.serving import Served
+from tests.api.waiting import caught_up
 from tests.infrastructure.writing import NOBODY, Store, note, target
 
 SESSIONS = 1_000
@@ -85,6 +86,9 @@ def test_a_session_that_begins_with_a_book_is_listed_and_read(
         shown = client.get("/sessions/s/transcript").json()["items"][0]["parts"]
         assert [part["type"] for part in shown] == ["text"]
         assert len(client.get("/sessions").content) < 2_000
+        caught_up(own_server)
+        found = client.get("/search", params={"q": "worst of times"}).json()["items"]
+        assert [each["session_id"] for each in found] == ["s"]
 
 
 def test_an_answer_of_many_partial_messages_is_completed_and_stays_one_message(
