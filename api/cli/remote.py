@@ -201,7 +201,15 @@ class Remote:
 
 
 _SEEN: Final[tuple[Status, ...]] = ("open", "archived")
-_PASSING: Final = frozenset({"server-unreachable", "shutting-down"})
+_PASSING: Final = frozenset(
+    {
+        "database-busy",
+        "database-unavailable",
+        "server-unreachable",
+        "shutting-down",
+        "unfit-database",
+    }
+)
 
 
 def _path(session_id: str, *more: str) -> str:

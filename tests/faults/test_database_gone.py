@@ -1,6 +1,7 @@
 """A database that goes away and comes back is told while it is away; then all goes on by itself."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import httpx
 import pytest
 from sqlalchemy import make_url
 
+from api.cli.remote import Remote
 from tests.api.batches import append, batch, event, events_of, problem, turn
 from tests.api.serving import Served, served
 from tests.api.streams import stream
@@ -34,6 +36,7 @@ class Clients:
     refusals: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     longest_s: float = 0.0
     heard: list[str] = field(default_factory=list[str])
+    tailed: list[str] = field(default_factory=list[str])
     stop: Event = field(default_factory=Event)
 
     def run(self, session_id: str) -> None:
@@ -67,14 +70,27 @@ class Clients:
                         return
             self.stop.wait(0.05)
 
+    def tail(self, session_id: str) -> None:
+        """Follow a session as `turnlog tail --url` does."""
+        for found in Remote(self.server.url, "p").events(session_id, 0, follow=True):
+            self.tailed.append(str(json.loads(found)["version"]))
+            if self.stop.is_set():
+                return
+
+    def end(self, session_id: str) -> None:
+        """Have the runners end, and those who follow see something more, and end."""
+        self.stop.set()
+        with self.server.client("p") as client:
+            last = event("data-recorded", kind="k", data="the end")
+            append(client, session_id, batch(1, last, producer="last"))
+
     def wait_for_more(self) -> None:
         """Wait until each session has taken two more turns."""
         wanted = {name: count + 2 for name, count in self.taken.items()}
         self.wait_until(lambda: all(self.taken[name] >= wanted[name] for name in SESSIONS))
 
-    def wait_until(self, holds: object) -> None:
+    def wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait for a condition."""
-        assert callable(holds)
         deadline = monotonic() + PATIENCE_S
         while not holds():
             assert monotonic() < deadline, "nothing goes on"
@@ -86,10 +102,12 @@ def test_turnlog_goes_on_by_itself_when_its_postgresql_is_back(
 ) -> None:
     with served("postgresql", cluster_url) as server, server.browser() as browser:
         clients = Clients(server)
-        with ThreadPoolExecutor(4) as threads:
+        with ThreadPoolExecutor(5) as threads:
             jobs = [threads.submit(clients.run, name) for name in SESSIONS]
-            jobs.append(threads.submit(clients.follow, "s0"))
             try:
+                clients.wait_for_more()
+                jobs.append(threads.submit(clients.follow, "s0"))
+                jobs.append(threads.submit(clients.tail, "s0"))
                 clients.wait_for_more()
                 own_postgresql.stop()
                 clients.wait_until(lambda: len(clients.refusals) >= 6)
@@ -99,14 +117,16 @@ def test_turnlog_goes_on_by_itself_when_its_postgresql_is_back(
                 own_postgresql.start()
                 clients.wait_for_more()
                 through = clients.taken["s0"]
-                clients.wait_until(lambda: len(clients.heard) > 1 + 3 * through)
+                clients.wait_until(lambda: len(clients.heard) > 3 * through)
+                clients.wait_until(lambda: len(clients.tailed) > 3 * through)
             finally:
-                clients.stop.set()
+                clients.end("s0")
             for job in jobs:
                 job.result()
         assert set(clients.refusals) == {(503, "database-unavailable", "retry")}
         assert clients.longest_s < LONGEST_S
-        assert clients.heard == [str(n) for n in range(1, len(clients.heard) + 1)]
+        for heard in (clients.heard, clients.tailed):
+            assert heard == [str(n) for n in range(1, len(heard) + 1)]
         assert_all_is_there(server, clients)
         caught_up(server)
         assert browser.get("/readyz").status_code == 200
@@ -115,7 +135,7 @@ def test_turnlog_goes_on_by_itself_when_its_postgresql_is_back(
 def assert_all_is_there(server: Served, clients: Clients) -> None:
     with server.client("p") as client:
         for name, count in clients.taken.items():
-            assert len(events_of(client, name)) == 1 + 3 * count
+            assert len(events_of(client, name)) == 1 + 3 * count + (name == "s0")
             assert client.post(f"/sessions/{name}/verify").json()["ok"]
 
 
