@@ -15,13 +15,16 @@ from typing import IO
 
 import httpx
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from infrastructure import database
 from infrastructure.reading.whole_log import log_page
+from infrastructure.trouble import trouble
 from tests.api.batches import append, batch, event, events_of, problem, turn
 from tests.api.serving import Served, served
 from tests.api.waiting import caught_up
 from tests.databases import DatabaseKind
+from tests.infrastructure.writing import Store, note, opened
 
 NOTE = event("data-recorded", kind="k", data=1)
 AT_ONCE_S = 2.0
@@ -111,8 +114,9 @@ def test_on_sqlite_a_writer_waits_ten_seconds_for_a_stopped_one_and_many_wait_to
         with holding(sqlite_url, "held") as holder:
             began = monotonic()
             with ThreadPoolExecutor(4) as threads:
-                for answer in threads.map(lambda n: sent_by(server, f"other{n}", 1), range(4)):
-                    assert_refused_as_busy(answer)
+                waiting = [threads.submit(sent_by, server, f"other{n}", n) for n in range(4)]
+            for answer in waiting:
+                assert_refused_as_busy(answer.result())
             assert 10 <= monotonic() - began < 20 + AT_ONCE_S
             assert client.get("/sessions").status_code == 200
             assert holder.go_on() == "committed"
@@ -183,6 +187,28 @@ def test_on_postgresql_a_held_session_leaves_writers_for_the_others(
             for answer in waiting:
                 assert_refused_as_busy(answer.result())
             assert holder.go_on() == "committed"
+
+
+def test_on_postgresql_a_transaction_that_stands_still_is_ended_by_the_server(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "IDLE_MS", SOON_MS)
+
+    def stand_still(store: Store, other: Store) -> None:
+        with store.transaction() as standing:
+            store.carry_out(standing, "held", note(b"1"))
+            other.append(
+                [note(b"2")], "held", "p2"
+            )  # waits until the server lets go of the session
+            store.carry_out(standing, "held", note(b"3"))
+
+    with opened(postgresql_url) as store, opened(postgresql_url) as other:
+        store.append([note(b"0")], "held")
+        with pytest.raises(DBAPIError) as ended:
+            stand_still(store, other)
+        assert trouble(ended.value) == "away"
+        assert [fact.version for fact in store.facts("held")] == [1, 2, 3]
+        store.append([note(b"4")], "held")
 
 
 def lag_of(server: Served) -> float:
