@@ -1,9 +1,10 @@
 """Processes of one database, forked from one that has loaded everything: they start at once.
 
 `python -m tests.faults.forked URL` starts one for each line of its input and says its process id:
-`serve` (and its port), `follow`, or `follow-and-die STEP`, which kills itself within the
-transaction of that step, the rows written and the checkpoint not yet committed. When the input
-ends, all are killed.
+`serve` (and its port), `follow`, `follow-and-die STEP`, which kills itself within the transaction
+of that step, the rows written and the checkpoint not yet committed, or `compete`, which follows
+under a name that others have too, so that no lease keeps them apart. When the input ends, all are
+killed.
 """
 
 import os
@@ -23,6 +24,7 @@ from infrastructure.database import Database
 from infrastructure.followers.follower import Follower, Write
 from infrastructure.followers.following import Following, followers
 from infrastructure.followers.search import SearchFollower
+from infrastructure.followers.stepping import Stepper
 from infrastructure.reading.whole_log import Found
 from infrastructure.runner import Runner
 from tests.api.serving import open_log
@@ -58,6 +60,18 @@ def follow(url: str, wanted: Sequence[Follower]) -> None:
     Event().wait()
 
 
+def compete(url: str) -> None:
+    """Take the steps of every follower as if nobody else did, until somebody kills this process."""
+    database = Database(make_url(url), allow_unsafe=True)
+    runner = Runner(database)
+    steppers = [
+        Stepper(database, runner, each, "everybody", clock.now) for each in followers(search=True)
+    ]
+    while True:
+        for stepper in steppers:
+            stepper.step()
+
+
 def start(url: str, command: str) -> tuple[int, str]:
     """Fork a process; return its id and what else is to be said of it."""
     name, _, step = command.partition(" ")
@@ -66,6 +80,8 @@ def start(url: str, command: str) -> tuple[int, str]:
     if pid == 0:
         if listener is not None:
             serve(url, listener)
+        elif name == "compete":
+            compete(url)
         else:
             follow(url, [Dying(int(step))] if step else followers(search=True))
         os._exit(1)

@@ -23,6 +23,7 @@ from tests.infrastructure.followers.watching import (
 from tests.infrastructure.writing import Store, opened, propose
 
 WRITERS = 4
+SESSIONS = [f"s{number}" for number in range(WRITERS)]
 TURNS = 30
 BEFORE = BATCH
 
@@ -49,8 +50,7 @@ def write(store: Store, session_id: str, first: int, last: int) -> None:
 
 
 def test_each_fact_counts_once_though_followers_are_killed(store: Store, processes: Forked) -> None:
-    sessions = [f"s{number}" for number in range(WRITERS)]
-    for session_id in sessions:
+    for session_id in SESSIONS:
         write(store, session_id, 0, BEFORE // WRITERS)
     [dying] = processes.start("follow-and-die 2")
     assert processes.ended(dying) == signal.SIGKILL
@@ -60,19 +60,32 @@ def test_each_fact_counts_once_though_followers_are_killed(store: Store, process
     with ThreadPoolExecutor(WRITERS) as threads:
         writing: list[Future[None]] = [
             threads.submit(write, store, each, BEFORE // WRITERS, BEFORE // WRITERS + TURNS)
-            for each in sessions
+            for each in SESSIONS
         ]
         writing[0].result()
         os.kill(pids[0], signal.SIGKILL)
         for each in writing:
             each.result()
+    assert_all_are_there(store, BEFORE // WRITERS + TURNS)
+
+
+def test_each_fact_counts_once_though_every_follower_believes_it_is_its_turn(
+    store: Store, processes: Forked
+) -> None:
+    for _ in range(3):
+        processes.start("compete")
+    with ThreadPoolExecutor(WRITERS) as threads:
+        list(threads.map(write, [store] * WRITERS, SESSIONS, [0] * WRITERS, [TURNS] * WRITERS))
+    assert_all_are_there(store, TURNS)
+
+
+def assert_all_are_there(store: Store, turns: int) -> None:
+    """Wait until the views have everything; assert that it counts once, in the sessions' order."""
     with following(store) as views:
         for name in views.names:
-            views.wait_for(name, visible(store))
-
-    turns = BEFORE // WRITERS + TURNS
+            views.wait_for(name, visible(store), 30)
     assert {item.name: item.usage.input_tokens for item in used(store)} == dict.fromkeys(
-        sessions, 3 * turns
+        SESSIONS, 3 * turns
     )
     documents = rows(store, t.search_documents)
     places = [(row["session_key"], row["version"]) for row in documents]
