@@ -42,16 +42,16 @@ def turn_ended(
     draft.head = head = head._replace(tail_open=False, turn_id=still)
     if turn is None or turn.status != "running":
         return
-    count = event.record_count
+    count, records = event.record_count, turn.records
     if draft.fact.envelope.producer is not None:
-        records = turn.records - 1
+        records -= 1
         if count is None:
             draft.head = head._replace(unverified_turns=head.unverified_turns + 1)
         elif count != records:
             draft.head = head._replace(miscounted_turns=head.miscounted_turns + 1)
-        turn = turn._replace(records=records)
     draft.turn = turn._replace(
         status=status,
+        records=records,
         ended_version=draft.version,
         ended_at=draft.fact.envelope.recorded_at,
         declared_records=count,

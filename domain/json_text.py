@@ -50,6 +50,10 @@ _DETAILS: Final[Mapping[NotJsonCode, str]] = {
 }
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*+")
+_MEMBER: Final = r'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+'
+_FIRST: Final = re.compile(r"\{[ \t\n\r]*+" + _MEMBER)
+_NEXT: Final = re.compile(r"[ \t\n\r]*+,[ \t\n\r]*+" + _MEMBER)
+_END: Final = re.compile(r"[ \t\n\r]*+\}[ \t\n\r]*+")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SCALAR: Final = re.compile(
     r"true|false|null|(?P<constant>NaN|-?Infinity)"
@@ -125,12 +129,11 @@ def raw_members_within(raw: bytes, name: str) -> tuple[dict[str, bytes], list[di
     The member `name` is an array of objects; the members of each come second.
     """
     text = raw.decode()
-    at = _after_space(text, _after_space(text, 0) + 1)
     found: dict[str, bytes] = {}
     within: list[dict[str, bytes]] = []
-    while text[at] != "}":
-        key, at = _SKIPPER.raw_decode(text, at)
-        start = _after_colon(text, at)
+    member = _FIRST.match(text, _after_space(text, 0))
+    while member is not None:
+        key, start = _key(member), member.end()
         if key == name:
             at = _after_space(text, start + 1)
             while text[at] != "]":
@@ -141,21 +144,26 @@ def raw_members_within(raw: bytes, name: str) -> tuple[dict[str, bytes], list[di
         else:
             _, end = _SKIPPER.raw_decode(text, start)
             found[key] = text[start:end].encode()
-        at = _after_comma(text, end)
+        member = _NEXT.match(text, end)
     return found, within
 
 
 def _members_at(text: str, at: int) -> tuple[dict[str, bytes], int]:
     """Return the members of the object that begins at `at`, and where it ends."""
-    at = _after_space(text, at + 1)
     found: dict[str, bytes] = {}
-    while text[at] != "}":
-        key, at = _SKIPPER.raw_decode(text, at)
-        start = _after_colon(text, at)
+    end = at + 1
+    member = _FIRST.match(text, at)
+    while member is not None:
+        start = member.end()
         _, end = _SKIPPER.raw_decode(text, start)
-        found[key] = text[start:end].encode()
-        at = _after_comma(text, end)
-    return found, at + 1
+        found[_key(member)] = text[start:end].encode()
+        member = _NEXT.match(text, end)
+    return found, _after_space(text, end) + 1
+
+
+def _key(member: re.Match[str]) -> str:
+    key = member[1]
+    return str(_SKIPPER.decode(f'"{key}"')) if "\\" in key else key
 
 
 def members(raw: bytes) -> dict[str, tuple[JsonValue, bytes]]:
@@ -166,19 +174,18 @@ def members(raw: bytes) -> dict[str, tuple[JsonValue, bytes]]:
     """
     try:
         text = raw.decode()
-        at = _after_space(text, 0)
+        end = _after_space(text, 0) + 1
+        member = _FIRST.match(text, end - 1)
         found: dict[str, tuple[JsonValue, bytes]] = {}
-        if text[at] == "{" and not _is_too_deep(raw, DEEPEST) and not _has_lone_escape(raw):
-            at = _after_space(text, at + 1)
-            count = 0
-            while text[at] != "}":
-                key, at = _SKIPPER.raw_decode(text, at)
-                start = _after_colon(text, at)
+        count = 0
+        if text[end - 1] == "{" and not _is_too_deep(raw, DEEPEST) and not _has_lone_escape(raw):
+            while member is not None:
+                start = member.end()
                 value, end = _READER.raw_decode(text, start)
-                found[key] = (value, text[start:end].encode())
+                found[_key(member)] = (value, text[start:end].encode())
                 count += 1
-                at = _after_comma(text, end)
-            if count == len(found) and _after_space(text, at + 1) == len(text):
+                member = _NEXT.match(text, end)
+            if count == len(found) and _END.fullmatch(text, end):
                 return found
     except (ValueError, IndexError, _Fault):
         pass  # said below, by the reader that knows the place
@@ -232,18 +239,9 @@ def _after_space(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-def _after_colon(text: str, at: int) -> int:
-    if text[at] != ":":
-        at = _after_space(text, at)
-    return _after_space(text, at + 2 if text[at + 1] == " " else at + 1)
-
-
 def _after_comma(text: str, at: int) -> int:
-    if text[at] != ",":
-        at = _after_space(text, at)
-        if text[at] != ",":
-            return at
-    return _after_space(text, at + 2 if text[at + 1] == " " else at + 1)
+    at = _after_space(text, at)
+    return _after_space(text, at + 1) if text[at] == "," else at
 
 
 def _is_too_deep(raw: bytes, limit: int) -> bool:

@@ -121,7 +121,7 @@ class _Collected:
                 self._gate(event)
 
     def turn(self, turn_id: str | None) -> None:
-        if turn_id is not None and is_id(turn_id):
+        if turn_id is not None and turn_id not in self.turns and is_id(turn_id):
             self.turns.add(turn_id)
 
     def _gate(self, event: SessionEvent) -> None:
@@ -148,7 +148,7 @@ class _Collected:
             self.turn(None if derived is None else derived[0])
 
     def _call(self, turn_id: str, tool_call_id: str) -> None:
-        if is_id(turn_id) and is_name(tool_call_id):
+        if turn_id in self.turns and is_name(tool_call_id):
             self.calls.add((turn_id, tool_call_id))
 
 

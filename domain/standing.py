@@ -12,9 +12,9 @@ def known_turn(state: State, turn_id: str) -> Turn:
         InvalidValue: no turn can have this id.
         NoSuchTurn: none has.
     """
-    check_id(turn_id, "turn_id")
     turn = state.turns.get(turn_id)
     if turn is None:
+        check_id(turn_id, "turn_id")
         raise NoSuchTurn(turn_id)
     return turn
 

@@ -1,8 +1,8 @@
 """Look up, decide, append: the one way in which a command changes a session."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import urandom
 from typing import Final
 
 from domain.carry_out import Outcome, Stamp, carry_out
@@ -178,7 +178,7 @@ class CommandHandler:
 
 def _mint() -> tuple[str, bytes]:
     """Return a new event id (a random UUID) and a new salt."""
-    random = secrets.token_bytes(32)
+    random = urandom(32)
     digits = random[:16].hex()
     variant = "89ab"[random[8] >> 6]
     event_id = (
