@@ -7,6 +7,7 @@ LossCode: TypeAlias = Literal[
     "arguments-unknown",
     "arguments-wrapped",
     "attachment",
+    "attachment-left-out",
     "author",
     "author-renamed",
     "call-id-renamed",

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from domain import events as e
+from domain.blobs import Cut
 from domain.evolve import merge, summary_parts
 from domain.messages import Author, Part, Role
 from domain.pieces import is_partial, pieces_of
 from domain.state import Piece, Placed
 from projections.calls import CallView, CallViews
+from projections.cuts import NO_CUTS, FactCuts, call_cuts, summary_cuts
 
 MessageState: TypeAlias = Literal["live", "archived"]
 Shape: TypeAlias = dict[str, object]
@@ -63,7 +65,13 @@ class TranscriptMessage:
 
 
 def messages_of(
-    placed: Iterable[Placed], facts: Facts, calls: CallViews, *, archived: int, at: int
+    placed: Iterable[Placed],
+    facts: Facts,
+    calls: CallViews,
+    *,
+    archived: int,
+    at: int,
+    cuts: FactCuts = NO_CUTS,
 ) -> Iterator[TranscriptMessage]:
     """Yield each placed message as it stood at version `at`.
 
@@ -73,6 +81,7 @@ def messages_of(
         calls: The calls that they hold.
         archived: Messages before this index were archived by then.
         at: A version.
+        cuts: What of calls and results was cut; messages say it themselves.
     """
     for message in placed:
         pieces = pieces_at(message, facts, at)
@@ -83,15 +92,23 @@ def messages_of(
             version=message.versions[0],
             role=message.role,
             state="archived" if message.index < archived else "live",
-            parts=tuple(_shown(piece, facts, calls) for piece in pieces),
+            parts=tuple(
+                call_cuts(_shown(piece, facts, calls), cuts.get(piece.version, ()))
+                for piece in pieces
+            )
+            if cuts
+            else tuple(_shown(piece, facts, calls) for piece in pieces),
             author=_author(message, facts, at),
             partial=is_partial(pieces),
         )
 
 
-def summary_of(fact: e.Fact | None, version: int, archived: int) -> TranscriptMessage:
-    """Return what the model sees in the place of the archived messages."""
+def summary_of(
+    fact: e.Fact | None, version: int, archived: int, cuts: Iterable[Cut] = ()
+) -> TranscriptMessage:
+    """Return what the model sees in the place of the archived messages; `cuts` is what was cut."""
     parts = summary_parts(fact) if isinstance(fact, e.HistoryCompacted) else (_missing(fact),)
+    parts = tuple(summary_cuts(part, cuts) for part in parts)
     return TranscriptMessage(
         index=archived - 1,
         message_id=summary_id(version),

@@ -18,6 +18,7 @@ from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.export import export_session
 from infrastructure.reading.events import facts
+from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import At, Moment, moment
 from infrastructure.reading.sessions import (
     ANY_PARENT,
@@ -30,7 +31,7 @@ from infrastructure.reading.sessions import (
 from infrastructure.reading.transcript import extent, live_view
 from infrastructure.reading.transcript_json import page_json
 from infrastructure.verification import Receipt, verify, verify_all
-from projections.openai_chat import openai_chat
+from projections.openai_chat import ChatExport, openai_chat
 
 PAGE: Final = 200
 LOOK_S: Final = 0.25
@@ -87,8 +88,13 @@ class Stored:
     def openai(self, session_id: str, *, at: str | None) -> bytes:
         """Return what the model sees as OpenAI chat messages."""
         found = self._moment(session_id, at)
-        live = self._read(lambda connection: live_view(connection, found))
-        form = openai_chat(live.messages, live.earlier_calls)
+
+        def look(connection: Connection) -> ChatExport:
+            live = live_view(connection, found)
+            messages = with_files(connection, self._project_id, live.messages)
+            return openai_chat(list(messages), live.earlier_calls)
+
+        form = self._read(look)
         losses = [loss.shape() for loss in form.losses]
         return dumped(
             {"messages": form.messages, "losses": losses, "through_version": found.through}

@@ -16,10 +16,12 @@ from api.shapes import Shape
 from api.views import When, invalid, now_shape, view, whole_numbers
 from domain.identifiers import is_name
 from domain.raw_json import RawJson
+from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import Moment, find_message
 from infrastructure.reading.transcript import extent, live_view
 from infrastructure.reading.transcript_json import page_json
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
+from projections.files import without_files
 from projections.openai_chat import ChatExport, openai_chat
 from projections.transcript import TranscriptMessage, summary_id
 from projections.ui_messages import UiExport, ui_messages
@@ -55,9 +57,16 @@ async def read_transcript(
             "AI SDK UIMessages.",
         ),
     ] = "turnlog",
+    attachments: Annotated[
+        Literal["inline", "omit"],
+        Query(description="Whether a provider's form has the files; what it leaves out is a loss."),
+    ] = "inline",
 ) -> Response:
     """Read what was said.
 
+    A part that shows only the beginning of something has `blobs`: a pointer from the part on, and
+    the digest and the size of the whole. Files are named by `sha256`; a provider's form has
+    everything whole and in it, but for the files if `attachments=omit`, for which a text stands.
     Results stand where they arrived; in a provider's form each follows its call. A call whose id
     came before in its turn has an `occurrence`, and so has its result. A part whose body is gone is
     `{"type":"missing","reason"}`. Cursors hold on to the version of the first page.
@@ -70,7 +79,9 @@ async def read_transcript(
             log,
             target,
             known,
-            lambda connection, moment: _whole(connection, moment, form) | now_shape(log, moment),
+            lambda connection, moment: (
+                _whole(connection, moment, form, attachments) | now_shape(log, moment)
+            ),
             at,
             long=True,
         )
@@ -146,14 +157,22 @@ def _cursors(
 
 
 def _whole(
-    connection: Connection, moment: Moment, form: Literal["openai", "anthropic", "ui"]
+    connection: Connection,
+    moment: Moment,
+    form: Literal["openai", "anthropic", "ui"],
+    attachments: Literal["inline", "omit"],
 ) -> Shape:
     live = live_view(connection, moment)
-    export = _EXPORTS[form](live.messages, live.earlier_calls)
+    if attachments == "omit":
+        messages, losses = without_files(live.messages)
+    else:
+        project_id = moment.target.project_id
+        messages, losses = list(with_files(connection, project_id, live.messages)), []
+    export = _EXPORTS[form](messages, live.earlier_calls)
     shape: Shape = {"messages": export.messages}
     if isinstance(export, AnthropicExport) and export.system:
         shape["system"] = export.system
-    return shape | {"losses": [loss.shape() for loss in export.losses]}
+    return shape | {"losses": [loss.shape() for loss in (*losses, *export.losses)]}
 
 
 _EXPORTS: Final[

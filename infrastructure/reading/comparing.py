@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from infrastructure.reading.files import with_held_files
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.transcript import extent, page
 from projections.comparing.comparison import Comparison, Known, better, compare, needed
 from projections.comparing.forms import carries, our_history
 from projections.comparing.told import Form, Told
-from projections.window import Extent
+from projections.transcript import TranscriptMessage
+from projections.window import Extent, Window
 
 
 def compared(
@@ -39,8 +41,14 @@ def compared(
 
 
 def _known(connection: Connection, moment: Moment, view: Extent, reach: int) -> Known:
-    first = our_history(page(connection, moment, view.after(view.first, reach)))
+    first = our_history(_page(connection, moment, view.after(view.first, reach)))
     if view.end - view.first <= reach:
         return Known(first=first, last=first, total=moment.messages)
-    last = our_history(page(connection, moment, view.before(view.end, reach)))
+    last = our_history(_page(connection, moment, view.before(view.end, reach)))
     return Known(first=first, last=last, total=moment.messages)
+
+
+def _page(connection: Connection, moment: Moment, window: Window) -> list[TranscriptMessage]:
+    """Return the messages, whole; their files are compared by what they are called."""
+    shown = page(connection, moment, window)
+    return list(with_held_files(connection, moment.target.project_id, shown))

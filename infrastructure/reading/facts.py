@@ -5,12 +5,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, select, text
 
+from domain.blobs import Cut
 from domain.events import Fact
+from domain.offloading import cuts_of
 from infrastructure import tables as t
 from infrastructure.blobs import whole
 from infrastructure.prepared import Prepared
 from infrastructure.recorder import WITH_BODIES
 from infrastructure.serialization import decode
+from projections.cuts import FactCuts, with_cuts
 
 CONTENT: Final = (
     "gate-opened",
@@ -47,9 +50,15 @@ _ONE: Final = Prepared(
 
 
 class StoredFacts(Mapping[int, Fact]):
-    """Facts by version; each is put together and decoded when it is first looked at."""
+    """Facts by version; each is put together and decoded when it is first looked at.
 
-    def __init__(self, connection: Connection, key: int, rows: Iterable[Row[Any]]) -> None:
+    Or, if only the beginnings of what is long are wanted, decoded as it is stored.
+    """
+
+    def __init__(
+        self, connection: Connection, key: int, rows: Iterable[Row[Any]], *, cut: bool = False
+    ) -> None:
+        self._cut: Final = cut
         self._connection: Final = connection
         self._key: Final = key
         self._rows: Final = {row.version: row for row in rows}
@@ -58,9 +67,16 @@ class StoredFacts(Mapping[int, Fact]):
     def __getitem__(self, version: int) -> Fact:
         known = self._decoded.get(version)
         if known is None:
-            known = _fact(self._connection, self._key, self._rows[version])
+            row = self._rows[version]
+            known = _beginning(row) if self._cut else _fact(self._connection, self._key, row)
             self._decoded[version] = known
         return known
+
+    @property
+    def cuts(self) -> FactCuts:
+        """Return what of the facts was cut, by version."""
+        found = ((version, _cuts(row)) for version, row in self._rows.items()) if self._cut else ()
+        return {version: cuts for version, cuts in found if cuts}
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._rows)
@@ -69,16 +85,35 @@ class StoredFacts(Mapping[int, Fact]):
         return len(self._rows)
 
 
-def content(connection: Connection, key: int, low: int, high: int) -> Mapping[int, Fact]:
+def content(
+    connection: Connection, key: int, low: int, high: int, *, cut: bool = False
+) -> StoredFacts:
     """Return the facts of messages from version `low` up to `high`, by version."""
     params = {"session_key": key, "low": low, "high": high}
-    return StoredFacts(connection, key, _CONTENT.run(connection, params))
+    return StoredFacts(connection, key, _CONTENT.run(connection, params), cut=cut)
 
 
 def fact_at(connection: Connection, key: int, version: int) -> Fact | None:
     """Return the fact at a version, if the log has it."""
     row = _ONE.run(connection, {"session_key": key, "version": version}).first()
     return None if row is None else _fact(connection, key, row)
+
+
+def beginning_at(
+    connection: Connection, key: int, version: int
+) -> tuple[Fact | None, tuple[Cut, ...]]:
+    """Return the same with the beginnings of what is long, and what of it was cut."""
+    row = _ONE.run(connection, {"session_key": key, "version": version}).first()
+    return (None, ()) if row is None else (_beginning(row), _cuts(row))
+
+
+def _beginning(row: Row[Any]) -> Fact:
+    fact = decode(row.type, row.schema, None if row.body is None else bytes(row.body))
+    return with_cuts(fact, _cuts(row))
+
+
+def _cuts(row: Row[Any]) -> tuple[Cut, ...]:
+    return () if row.body is None else cuts_of(bytes(row.body))
 
 
 def _fact(connection: Connection, key: int, row: Row[Any]) -> Fact:

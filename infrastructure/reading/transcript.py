@@ -14,7 +14,7 @@ from domain import events as e
 from domain.state import Call, CallKey, Gate, Placed
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.reading.facts import content, fact_at
+from infrastructure.reading.facts import StoredFacts, beginning_at, content, fact_at
 from infrastructure.reading.moment import Moment
 from infrastructure.view_rows import call_of, gate_of, message_of
 from projections.calls import CallViews, call_views
@@ -46,16 +46,18 @@ def extent(moment: Moment, *, with_archived: bool) -> Extent:
     )
 
 
-def page(connection: Connection, moment: Moment, window: Window) -> list[TranscriptMessage]:
-    """Return the messages of a page, oldest first."""
-    shown = folded(connection, moment, window.indexes)
+def page(
+    connection: Connection, moment: Moment, window: Window, *, cut: bool = False
+) -> list[TranscriptMessage]:
+    """Return the messages of a page, oldest first; `cut` with the beginnings of what is long."""
+    shown = folded(connection, moment, window.indexes, cut=cut)
     if not window.summary:
         return shown
-    return in_its_place(summary(connection, moment), shown)
+    return in_its_place(summary(connection, moment, cut=cut), shown)
 
 
 def folded(
-    connection: Connection, moment: Moment, indexes: Sequence[int]
+    connection: Connection, moment: Moment, indexes: Sequence[int], *, cut: bool = False
 ) -> list[TranscriptMessage]:
     """Return the messages with these indexes, in their order."""
     if not indexes:
@@ -63,16 +65,22 @@ def folded(
     wanted = indexes if isinstance(indexes, range) else frozenset(indexes)
     between = placed_at(connection, moment.key, indexes[0], indexes[-1] + 1)
     placed = [message for message in between if message.index in wanted]
-    facts = _facts(connection, moment, placed)
+    facts = _facts(connection, moment, placed, cut=cut)
     calls = _calls_of(connection, moment, placed, facts)
-    return list(messages_of(placed, facts, calls, archived=moment.archived, at=moment.through))
+    return list(
+        messages_of(
+            placed, facts, calls, archived=moment.archived, at=moment.through, cuts=facts.cuts
+        )
+    )
 
 
-def summary(connection: Connection, moment: Moment) -> TranscriptMessage:
+def summary(connection: Connection, moment: Moment, *, cut: bool = False) -> TranscriptMessage:
     """Return what stands for the archived messages; there is one."""
     version = moment.summary_version or 0
-    fact = fact_at(connection, moment.key, version)
-    return summary_of(fact, version, moment.archived)
+    if cut:
+        fact, cuts = beginning_at(connection, moment.key, version)
+        return summary_of(fact, version, moment.archived, cuts)
+    return summary_of(fact_at(connection, moment.key, version), version, moment.archived)
 
 
 def live_view(connection: Connection, moment: Moment) -> LiveView:
@@ -104,11 +112,13 @@ def placed_at(connection: Connection, key: int, low: int, high: int) -> list[Pla
     return [message_of(row) for row in _PLACED.run(connection, params)]
 
 
-def _facts(connection: Connection, moment: Moment, placed: Sequence[Placed]) -> Facts:
+def _facts(
+    connection: Connection, moment: Moment, placed: Sequence[Placed], *, cut: bool = False
+) -> StoredFacts:
     if not placed:
-        return {}
+        return StoredFacts(connection, moment.key, ())
     high = min(placed[-1].versions[-1], moment.through)
-    return content(connection, moment.key, placed[0].versions[0], high)
+    return content(connection, moment.key, placed[0].versions[0], high, cut=cut)
 
 
 def _calls_of(

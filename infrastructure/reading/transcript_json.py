@@ -38,7 +38,7 @@ def page_json(connection: Connection, moment: Moment, window: Window) -> list[st
     messages = _messages(connection, moment, window.indexes) if window.indexes else []
     if window.summary:
         archived = sum(index < moment.archived for index in window.indexes)
-        messages.insert(archived, _json(summary(connection, moment)))
+        messages.insert(archived, _json(summary(connection, moment, cut=True)))
     return messages
 
 
@@ -58,7 +58,7 @@ def _messages(connection: Connection, moment: Moment, indexes: range) -> list[st
     if None not in shown:
         return [*filter(None, shown)]
     rest = [row[0] for row, message in zip(rows, shown, strict=True) if message is None]
-    found = map(_json, folded(connection, moment, rest))
+    found = map(_json, folded(connection, moment, rest, cut=True))
     return [next(found) if message is None else message for message in shown]
 
 

@@ -21,10 +21,11 @@ from infrastructure.reading.transcript_json import NEAR, page_json
 from projections.window import Window
 from tests.domain.test_laws import HISTORIES, Step
 from tests.infrastructure.journeys import by_hand, eventful, unheard_of
+from tests.infrastructure.large import asking, ending
 from tests.infrastructure.reading.asking import as_json, long_session, looked, statements
 from tests.infrastructure.reading.test_as_of import JOURNEYS
 from tests.infrastructure.test_lookup import COUNT, PROJECTS, carry_out
-from tests.infrastructure.writing import Store, note, propose, target
+from tests.infrastructure.writing import Store, note, propose, target, turn
 
 Body: TypeAlias = dict[str, JsonValue]
 AT_ONCE = 4
@@ -32,7 +33,7 @@ AT_ONCE = 4
 
 
 def agree(connection: Connection, found: Moment, window: Window) -> None:
-    folded = [message.decode() for message in as_json(page(connection, found, window))]
+    folded = [message.decode() for message in as_json(page(connection, found, window, cut=True))]
     assert page_json(connection, found, window) == folded
 
 
@@ -50,7 +51,13 @@ def whole(connection: Connection, found: Moment) -> list[str]:
     return page_json(connection, found, shown.after(0, shown.end))
 
 
-@pytest.mark.parametrize("journey", [*JOURNEYS, eventful])
+def large(store: Store) -> None:
+    store.append(asking())
+    store.append(ending())
+    store.append(turn("t2"))
+
+
+@pytest.mark.parametrize("journey", [*JOURNEYS, eventful, large])
 def test_a_journey_reads_the_same_at_each_version(
     store: Store, journey: Callable[[Store], None]
 ) -> None:

@@ -1,0 +1,98 @@
+"""A part that shows only the beginning of something says where the rest is."""
+
+from domain import events as e
+from domain.blobs import TEXT, Cut
+from domain.messages import Message
+from domain.raw_json import RawJson
+from domain.state import Placed
+from projections.calls import call_views
+from projections.cuts import call_cuts, summary_cuts, with_cuts
+from projections.transcript import messages_of, summary_of
+
+DIGEST = "0" * 64
+
+
+def cut(at: str) -> Cut:
+    return Cut(at=at, sha256=DIGEST, size=70_000, media_type=TEXT, kept=4_096)
+
+
+def entry(at: str) -> dict[str, object]:
+    return dict(cut(at).entry())
+
+
+def text(said: str, **more: object) -> dict[str, object]:
+    return {"type": "text", "text": said, **more}
+
+
+def test_a_message_that_is_a_text_becomes_a_part_that_says_so() -> None:
+    fact = e.MessageRecorded(turn_id="t1", message=Message(role="user", content="Once"))
+    told = with_cuts(fact, [cut("/message/content")])
+    expected = Message(role="user", content=(text("Once", blobs=[entry("/text")]),))
+    assert told == e.MessageRecorded(turn_id="t1", message=expected)
+
+
+def test_of_several_parts_each_says_its_own() -> None:
+    parts = (text("a"), text("Once"), {"type": "data", "kind": "k", "data": {}})
+    turn = e.TurnStarted(
+        turn_id="t1",
+        messages=(Message(role="user", content="b"), Message(role="user", content=parts)),
+    )
+    cuts = [cut("/messages/1/content/1/text"), cut("/messages/1/content/2/data/log")]
+    told = with_cuts(turn, cuts)
+    assert isinstance(told, e.TurnStarted)
+    assert told.messages[0] == turn.messages[0]
+    assert told.messages[1].content == (
+        text("a"),
+        text("Once", blobs=[entry("/text")]),
+        {"type": "data", "kind": "k", "data": {}, "blobs": [entry("/data/log")]},
+    )
+
+
+def test_what_is_whole_stays_as_it_is() -> None:
+    message = e.MessageRecorded(turn_id="t1", message=Message(role="user", content="a"))
+    turn = e.TurnStarted(turn_id="t1")
+    assert with_cuts(message, []) is message
+    assert with_cuts(turn, []) is turn
+    assert with_cuts(e.SessionArchived(), [cut("/message")]) == e.SessionArchived()
+
+
+def test_a_call_and_its_result_say_it_of_arguments_and_output() -> None:
+    call = {"type": "tool_call", "arguments": RawJson(b'"Once"')}
+    told = call_cuts(call, [cut("/arguments"), cut("/answer_schema")])
+    assert told == {**call, "blobs": [entry("/arguments")]}
+    result = {"type": "tool_result", "output": RawJson(b"{}")}
+    assert call_cuts(result, [cut("/output/log")]) == {**result, "blobs": [entry("/output/log")]}
+    assert call_cuts(result, []) is result
+
+
+def test_a_summary_says_it_of_its_text() -> None:
+    fact = e.HistoryCompacted(summary="Once", through_message_id="m")
+    assert summary_of(fact, 9, 4, [cut("/summary")]).parts == (
+        text("Once", blobs=[entry("/text")]),
+    )
+    assert summary_cuts(text("Once"), []) == text("Once")
+
+
+def test_a_transcript_shows_what_its_facts_say() -> None:
+    placed = Placed(
+        index=0,
+        message_id="t1:1",
+        named=False,
+        turn_id="t1",
+        role="tool",
+        item=0,
+        versions=(2,),
+        digest=None,
+        fingerprint=b"",
+        model_fingerprint=b"",
+    )
+    fact = e.ToolCallCompleted(turn_id="t1", tool_call_id="c", output=RawJson(b'"Once"'))
+    (shown,) = messages_of(
+        [placed],
+        {2: fact},
+        call_views((), (), {}, 2),
+        archived=0,
+        at=2,
+        cuts={2: (cut("/output"),), 3: ()},
+    )
+    assert shown.parts[0]["blobs"] == [entry("/output")]
