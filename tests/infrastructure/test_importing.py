@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from domain.commands import DeleteSession
 from domain.events import DataRecorded, HistoryImported, SessionOpened, SessionRenamed
@@ -13,6 +14,7 @@ from domain.events.session import Parent
 from domain.raw_json import RawJson
 from domain.recorded import Recorded
 from domain.refusals import ImportConflict, VersionMoved
+from infrastructure import tables as t
 from infrastructure.canonical_import import import_export
 from infrastructure.command_handler import Caller
 from infrastructure.export import export_session
@@ -26,6 +28,7 @@ from infrastructure.verification import verify
 from tests.conftest import NewDatabase
 from tests.databases import DATABASE_KINDS, DatabaseKind
 from tests.infrastructure.imports.session_file import A, R, U, call, js, text
+from tests.infrastructure.large import LONG, PICTURE, PNG
 from tests.infrastructure.writing import NEW_YEAR, Store, note, opened, target, turn
 
 ONE = [U("u1", None, "hi"), A("a1", "u1", "m1", text("hello"), stop="end_turn")]
@@ -383,3 +386,28 @@ def test_one_file_imported_several_times_at_once_is_one_session(store: Store) ->
     assert sorted(each.status for each in taken) == ["imported", *["unchanged"] * 7]
     assert sum(each.facts for each in taken) == len(types(store))
     assert sound(store)
+
+
+IMAGE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": PICTURE},
+}
+LARGE = [
+    U("u1", None, [text(LONG), IMAGE]),
+    A("a1", "u1", "m1", call("c1", text=LONG), stop="tool_use"),
+    R("r1", "a1", "c1", [IMAGE, text(LONG)]),
+    A("a2", "r1", "m2", text(LONG), stop="end_turn"),
+]
+
+
+def test_what_is_large_in_a_file_is_kept_once_and_known_again(store: Store) -> None:
+    take(store, [*LARGE, U("u2", "a2", [IMAGE])])
+    with store.database.read() as connection:
+        kept = {bytes(row.content) for row in connection.execute(select(t.blobs))}
+    assert kept == {PNG, LONG.encode()}
+    assert max(len(fact.body or b"") for fact in store.facts("s-1")) < 20_000
+    assert sound(store)
+    for older in (LARGE[:1], LARGE[:3], LARGE, [*LARGE, U("u2", "a2", [IMAGE])]):
+        assert take(store, older).status == "unchanged"
+    with pytest.raises(ImportConflict):
+        take(store, [U("u1", None, [text(LONG + "."), IMAGE]), *LARGE[1:]])

@@ -32,7 +32,7 @@ def test_a_message_that_is_a_text_becomes_a_part_that_says_so() -> None:
 
 
 def test_of_several_parts_each_says_its_own() -> None:
-    parts = (text("a"), text("Once"), {"type": "data", "kind": "k", "data": {}})
+    parts = (text("a"), text("Once"), {"type": "data", "kind": "k", "data": 1})
     turn = e.TurnStarted(
         turn_id="t1",
         messages=(Message(role="user", content="b"), Message(role="user", content=parts)),
@@ -44,7 +44,7 @@ def test_of_several_parts_each_says_its_own() -> None:
     assert told.messages[1].content == (
         text("a"),
         text("Once", blobs=[entry("/text")]),
-        {"type": "data", "kind": "k", "data": {}, "blobs": [entry("/data/log")]},
+        {"type": "data", "kind": "k", "data": 1, "blobs": [entry("/data/log")]},
     )
 
 
