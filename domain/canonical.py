@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring as _quoted
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from domain.json_text import JsonValue
 
-_Number: TypeAlias = int | float | Decimal
+_Number: TypeAlias = int | Decimal
 
 _TAG: Final = "\0n:"
 _SAFE_INTEGER: Final = 2**53
@@ -31,7 +31,7 @@ def canonical(value: JsonValue) -> bytes:
     >>> canonical({"b": 1e2, "a": 9007199254740993})
     b'{"a":"\\u0000n:9.007199254740993e+15","b":100}'
     """
-    return _bytes(_written(value, _exact_number, _distinct_text))
+    return _bytes(_exactly(value))
 
 
 def canonical_as_javascript(value: JsonValue) -> bytes:
@@ -42,7 +42,7 @@ def canonical_as_javascript(value: JsonValue) -> bytes:
     >>> canonical_as_javascript({"b": 1e2, "a": 9007199254740993})
     b'{"a":9007199254740992,"b":100}'
     """
-    return _bytes(_written(value, _nearest_double, _quoted))
+    return _bytes(_as_javascript(value))
 
 
 def _bytes(text: str) -> bytes:
@@ -50,21 +50,34 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _written(value: JsonValue, number: Callable[[_Number], str], text: Callable[[str], str]) -> str:
-    if isinstance(value, str):
-        return text(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return f"[{','.join([_written(item, number, text) for item in value])}]"
-    if isinstance(value, dict):
-        members = [
-            f"{_quoted(key)}:{_written(value[key], number, text)}" for key in _ordered(value)
+def _writer(
+    number: Callable[[_Number], str], text: Callable[[str], str]
+) -> Callable[[JsonValue], str]:
+    """Return what writes values, each by its type: nothing is asked twice."""
+
+    def written(value: JsonValue) -> str:
+        return by_type[type(value)](value)
+
+    def array(items: list[JsonValue]) -> str:
+        return f"[{','.join([by_type[type(item)](item) for item in items])}]"
+
+    def members(found: dict[str, JsonValue]) -> str:
+        said = [
+            f"{_quoted(key)}:{by_type[type(value := found[key])](value)}" for key in _ordered(found)
         ]
-        return f"{{{','.join(members)}}}"
-    return number(value)
+        return f"{{{','.join(said)}}}"
+
+    by_type: dict[type, Callable[[Any], str]] = {
+        str: text,
+        dict: members,
+        list: array,
+        bool: lambda value: "true" if value else "false",
+        type(None): lambda _: "null",
+        int: number,
+        float: _double,
+        Decimal: number,
+    }
+    return written
 
 
 def _ordered(keys: Iterable[str]) -> list[str]:
@@ -84,8 +97,6 @@ def _distinct_text(text: str) -> str:
 
 
 def _exact_number(number: _Number) -> str:
-    if isinstance(number, float):
-        return _double(number)
     if isinstance(number, int) and abs(number) <= _SAFE_INTEGER:
         return str(number)
     exact = Decimal(number)
@@ -124,3 +135,7 @@ def _double(number: float) -> str:
     if _LAST_WITHOUT_EXPONENT < exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
     return f"{mantissa}e{exponent:+d}"
+
+
+_exactly: Final = _writer(_exact_number, _distinct_text)
+_as_javascript: Final = _writer(_nearest_double, _quoted)

@@ -6,11 +6,21 @@ from dataclasses import replace
 import pytest
 
 from domain import events as e
+from domain.blobs import blob_of
 from domain.carry_out import Stamp, carry_out
-from domain.commands import BeginBatch, DeleteSession, OpenSession, RenameSession
+from domain.commands import (
+    BeginBatch,
+    DeleteSession,
+    OpenSession,
+    Proposal,
+    Record,
+    RenameSession,
+)
 from domain.decided import Decided
 from domain.evolve import fold
-from domain.recorded import GENESIS, ProducerStamp
+from domain.offloading import LIMIT, offload
+from domain.raw_json import dumped
+from domain.recorded import GENESIS, ProducerStamp, body_digest
 from domain.refusals import InvalidValue, MessageExists, NoSuchTurn, SessionExists
 from domain.state import State
 from tests.scenario import OPENED, RUNNER, asked, ended, folded, record, said, started
@@ -68,6 +78,18 @@ def test_only_what_was_proposed_carries_its_producer_and_its_first_the_batch() -
         b"{}",
     ]
     assert outcome.proposed == [1, 2]
+
+
+def test_a_fact_has_the_blobs_that_its_event_came_with_and_those_that_its_body_leaves() -> None:
+    file, long = blob_of(b"file", "image/png"), "x" * (LIMIT + 1)
+    body = dumped({"turn_id": "t1", "messages": [{"role": "user", "content": long}]})
+    proposal = Proposal(event=started(), body=body, blobs=(file,))
+    steps = (Record(proposal=proposal), record(asked()))
+    first, second = carry_out(folded(OPENED), steps, stamp()).facts
+    assert [blob.content for blob in first.blobs] == [b"file", long.encode()]
+    assert first.body == offload(body).body
+    assert first.envelope.body_digest == body_digest(first.salt or b"", first.body or b"")
+    assert second.blobs == ()
 
 
 def test_what_follows_from_an_event_stands_before_it_in_the_same_commit() -> None:
