@@ -71,7 +71,7 @@ async def append_events(
             status=201,
             first_version=taken.appended.facts[0].version,
             last_version=taken.appended.facts[-1].version,
-            result=_summary(taken.appended),
+            result=b"{}" if key is None else _summary(taken.appended),
         )
         return answer, written
 
