@@ -1,4 +1,4 @@
-"""`turnlog export`: a session's canonical JSON Lines, to standard output or into a file."""
+"""`turnlog export` and `turnlog blob`: a session, or bytes, to standard output or into a file."""
 
 import os
 from collections.abc import Iterable
@@ -27,6 +27,21 @@ def export(
         write(dumped(report) + b"\n")
     else:
         complain(f"exported {session_id} to {file}: {size:,} bytes")
+
+
+def blob(project: str, url: str | None, digest: str, file: Path | None, *, as_json: bool) -> None:
+    """Write what is kept under a digest; a file appears whole or not at all."""
+    with source(project, url) as found:
+        pieces = found.blob(digest)
+        if file is None:
+            for piece in pieces:
+                write(piece)
+            return
+        size = _write_whole(file, pieces)
+    if as_json:
+        write(dumped({"sha256": digest, "file": str(file), "bytes": size}) + b"\n")
+    else:
+        complain(f"{file}: {size:,} bytes")
 
 
 def _write_whole(file: Path, pieces: Iterable[bytes]) -> int:

@@ -105,6 +105,22 @@ def import_command(
     _end(import_paths(paths, wanted, as_json=as_json))
 
 
+@app.command("blob")
+def blob_command(
+    digest: Annotated[str, typer.Argument(metavar="SHA256", help="As a transcript names it.")],
+    file: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Not standard output.")
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Give back a file that was attached, or the whole of a long text."""
+    from api.cli.exporting import blob
+
+    blob(project, url, digest, file, as_json=as_json)
+
+
 @app.command("export")
 def export_command(
     session: Session,

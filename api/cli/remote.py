@@ -118,6 +118,12 @@ class Remote:
         }
         return self._pages("/search", query)
 
+    def blob(self, digest: str) -> Iterator[bytes]:
+        """Yield a blob in pieces."""
+        with self._answer(f"/blobs/{quote(digest, safe='')}") as answer:
+            while chunk := answer.read(CHUNK):
+                yield chunk
+
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""
         with self._answer(_path(session_id, "export")) as answer:

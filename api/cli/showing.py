@@ -99,9 +99,18 @@ def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[Renderabl
     parts = message.get("parts")
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, dict):
-            for line in _part(part, full=full):
+            for line in (*_part(part, full=full), *_rest(part)):
                 yield _indented(line)
     yield Text("")
+
+
+def _rest(part: Mapping[str, JsonValue]) -> Iterator[Text]:
+    """Yield where the rest is of what a part shows only the beginning of."""
+    blobs = part.get("blobs")
+    for blob in blobs if isinstance(blobs, list) else []:
+        size, digest = text_of(blob, "size"), text_of(blob, "sha256")
+        told = f"… {text_of(blob, 'at')} has {size} bytes: turnlog blob {digest}"
+        yield Text(one_line(told), style="dim", overflow="fold")
 
 
 def _indented(line: RenderableType) -> RenderableType:
@@ -122,7 +131,12 @@ def _part(part: Mapping[str, JsonValue], *, full: bool) -> Iterator[RenderableTy
             yield from _result(value, full=full)
         case "attachment":
             named = text_of(value, "filename") or text_of(value, "attachment_id")
-            facts = [named, text_of(value, "media_type"), _size(text_of(value, "size"))]
+            facts = [
+                named,
+                text_of(value, "media_type"),
+                _size(text_of(value, "size")),
+                text_of(value, "sha256"),
+            ]
             yield Text(f"[attachment {one_line(', '.join(filter(None, facts)))}]", style="magenta")
         case "missing":
             yield Text(f"[not stored any more: {one_line(text_of(value, 'reason'))}]", style="red")

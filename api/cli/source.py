@@ -54,6 +54,10 @@ class Source(Protocol):
         """Yield the texts that have the words, newest first."""
         ...
 
+    def blob(self, digest: str) -> Iterator[bytes]:
+        """Yield a blob in pieces."""
+        ...
+
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""
         ...

@@ -7,16 +7,19 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
+from api.cli.failures import Failure
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import NO_PARENT, SessionFilter, TextFilter, UsageFilter
 from api.session_shapes import event_json, session_shape
 from api.verification_shapes import verification_shape
+from domain.blobs import is_digest
 from domain.raw_json import dumped
 from domain.readiness import readiness
 from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.export import export_session
+from infrastructure.reading.blobs import find_blob, stretch
 from infrastructure.reading.events import facts
 from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import At, Moment, moment
@@ -34,6 +37,7 @@ from infrastructure.verification import Receipt, verify, verify_all
 from projections.openai_chat import ChatExport, openai_chat
 
 PAGE: Final = 200
+PIECE: Final = 2 * 1024 * 1024
 LOOK_S: Final = 0.25
 
 Answer = TypeVar("Answer")
@@ -133,6 +137,18 @@ class Stored:
     def search(self, wanted: TextFilter) -> Iterator[bytes]:
         """Yield the texts that have the words, newest first."""
         return stored_texts(self._log, self._project_id, wanted)
+
+    def blob(self, digest: str) -> Iterator[bytes]:
+        """Yield a blob in pieces."""
+        name = partial(find_blob, project_id=self._project_id, digest=digest)
+        found = self._read(name) if is_digest(digest) else None
+        if found is None:
+            raise Failure("no-such-blob", "the project has nothing of this digest")
+        for start in range(0, found.size, PIECE):
+            look = partial(
+                stretch, project_id=self._project_id, digest=digest, start=start, length=PIECE
+            )
+            yield self._read(look) or b""
 
     def export(self, session_id: str) -> Iterator[bytes]:
         """Yield a session's export in pieces; none is a document by itself."""
