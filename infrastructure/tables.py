@@ -365,6 +365,13 @@ messages = Table(
     Index("ix_messages_version", "session_key", "version"),
 )
 Index(
+    "ix_messages_joined",
+    messages.c.session_key,
+    messages.c.index,
+    sqlite_where=text("versions IS NOT NULL"),
+    postgresql_where=text("versions IS NOT NULL"),
+)
+Index(
     "ux_messages_message_id",
     messages.c.session_key,
     messages.c.message_id,

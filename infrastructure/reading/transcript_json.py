@@ -116,8 +116,6 @@ _MESSAGES: Final = Prepared(
         _of_page(
             _M.index,
             _M.message_id,
-            _M.turn_id,
-            _M.role,
             _M.item,
             _M.version,
             _M.versions,

@@ -268,6 +268,14 @@ def upgrade() -> None:
         sa.Column("model_fingerprint", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "index", name=op.f("pk_messages")),
     )
+    op.create_index(
+        "ix_messages_joined",
+        "messages",
+        ["session_key", "index"],
+        unique=False,
+        sqlite_where=sa.text("versions IS NOT NULL"),
+        postgresql_where=sa.text("versions IS NOT NULL"),
+    )
     op.create_index("ix_messages_version", "messages", ["session_key", "version"], unique=False)
     op.create_index(
         "ux_messages_message_id",
