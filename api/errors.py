@@ -23,6 +23,7 @@ from infrastructure.trouble import Trouble, trouble
 CODES: Final[Mapping[type[Refusal], str]] = {
     r.InvalidValue: "invalid-value",
     r.NoSuchSession: "no-such-session",
+    r.SessionDamaged: "session-damaged",
     r.SessionExists: "session-exists",
     r.SessionIsArchived: "session-archived",
     r.SessionNotDeleted: "session-not-deleted",

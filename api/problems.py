@@ -118,6 +118,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "give-up",
         "The session was never opened in this project, or it is deleted.",
     ),
+    "session-damaged": ProblemType(
+        409,
+        "The session is damaged",
+        "give-up",
+        "What the log keeps at hand of the session is lost. Its facts are there: `turnlog rebuild` "
+        "makes the rest of them again.",
+    ),
     "no-such-turn": ProblemType(
         404, "There is no such turn", "refresh", "The session has no turn of this id."
     ),

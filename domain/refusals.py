@@ -33,6 +33,13 @@ class NoSuchSession(Refusal):
         super().__init__("there is no such session in this project")
 
 
+class SessionDamaged(Refusal):
+    """The session's facts are there, and its head is lost."""
+
+    def __init__(self) -> None:
+        super().__init__("the session's head is lost; an operator runs: turnlog rebuild SESSION")
+
+
 class SessionExists(Refusal):
     """A session of this id was opened with another body."""
 

@@ -10,7 +10,7 @@ from domain.commands import SessionCommand
 from domain.keys import NO_KEYS, Keys
 from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
-from domain.refusals import Refusal
+from domain.refusals import Refusal, SessionDamaged
 from domain.state import Head, State
 from infrastructure.agreement import agreed_in_a_row
 from infrastructure.commit import Contended, Writing
@@ -76,7 +76,11 @@ class CommandHandler:
     def state(
         self, attempt: Attempt, target: Target, wanted: Keys = NO_KEYS
     ) -> tuple[int | None, State]:
-        """Return the session's key in the tables, and what `wanted` names of the session."""
+        """Return the session's key in the tables, and what `wanted` names of the session.
+
+        Raises:
+            SessionDamaged: the log has its facts and not its head.
+        """
         connection, memory = attempt.connection, attempt.commit.memory
         if memory and (known := memory.find(target.project_id, target.session_id)):
             return known.key, look_up(connection, known.key, State(head=known.head), wanted, known)
@@ -84,7 +88,11 @@ class CommandHandler:
         if key is not None and attempt.patient and connection.dialect.name == "postgresql":
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": key})
             key, state = find_head(connection, target.project_id, target.session_id)
-        return key, state if key is None else look_up(connection, key, state, wanted)
+        if key is None:
+            return key, state
+        if not state.head.version:
+            raise SessionDamaged
+        return key, look_up(connection, key, state, wanted)
 
     def carry_out(  # noqa: PLR0913
         self,

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from domain.attachments import named_blobs
 from domain.blobs import Blob
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchSession, SessionDamaged
 from infrastructure import tables as t
 from infrastructure.blobs import content_of
 from infrastructure.database import Database
@@ -24,7 +24,7 @@ def export_session(database: Database, project_id: str, session_id: str) -> Iter
     """Return the lines of a session's export, to be read once.
 
     Raises:
-        NoSuchSession: at once, before any line.
+        NoSuchSession, SessionDamaged: at once, before any line.
     """
     stream, manifest = _manifest(database, project_id, session_id)
     return _lines(database, stream, manifest)
@@ -38,7 +38,9 @@ def _manifest(database: Database, project_id: str, session_id: str) -> tuple[Str
             select(*columns).where(t.heads.c.session_key == stream.key)
         ).one_or_none()
         end = hash_at(connection, stream.key, stream.last)
-    if head is None or end is None:
+    if head is None:
+        raise SessionDamaged
+    if end is None:
         raise NoSuchSession
     return stream, Manifest(
         project_id=project_id,

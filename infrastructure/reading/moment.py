@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from domain.events import HistoryCompacted
 from domain.identifiers import is_name
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchSession, SessionDamaged
 from domain.state import Head, Turn
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
@@ -78,12 +78,15 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
 
     Raises:
         NoSuchSession: it was never opened, or is deleted.
+        SessionDamaged: the log has its facts and not its head.
         NotReached: there was no such moment.
     """
     names = {"project_id": target.project_id, "session_id": target.session_id}
     now = _NOW.run(connection, names).first()
-    if now is None or now.version is None:
+    if now is None:
         raise NoSuchSession
+    if now.version is None:
+        raise SessionDamaged
     key, head = int(now.stream_key), head_of(now)
     if head.status in {"absent", "deleted"}:
         raise NoSuchSession

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from domain.events import SessionOpened
 from domain.raw_json import RawJson
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchSession, SessionDamaged
 from domain.state import Head, Turn
 from infrastructure import tables as t
 from infrastructure.agreement import Agreement, agreement_of
@@ -109,8 +109,11 @@ def session_head(
 
     Raises:
         NoSuchSession: as `session`.
+        SessionDamaged: the log has its facts and not its head.
     """
     key, state = find_head(connection, target.project_id, target.session_id)
+    if key is not None and not state.head.version:
+        raise SessionDamaged
     gone = state.head.status == "absent" or (state.head.status == "deleted" and not deleted)
     if key is None or gone:
         raise NoSuchSession

@@ -9,7 +9,18 @@ import httpx
 import pytest
 
 from infrastructure.rebuilding import rebuild
-from tests.api.batches import Json, answered, append, batch, called, completed, said, started, turn
+from tests.api.batches import (
+    Json,
+    answered,
+    append,
+    batch,
+    called,
+    completed,
+    problem,
+    said,
+    started,
+    turn,
+)
 from tests.api.serving import Served
 from tests.api.streams import stream, until_synced
 from tests.api.waiting import caught_up
@@ -181,6 +192,24 @@ def test_a_session_that_lost_its_blobs_answers_on_every_route(own_server: Served
         rebuild(own_server.log.database, own_server.log.runner)
         assert not client.get("/sessions/s/readiness").json()["ready"]
         assert damaged.wrong == []
+    store.runner.close()
+
+
+def test_a_session_that_lost_its_head_says_so_until_it_is_rebuilt(own_server: Served) -> None:
+    store = Store(own_server.log.database)
+    eventful(store, "s")
+    more = batch(1, *turn("t9"), producer="later")
+    with own_server.client("default") as client:
+        before = client.get("/sessions/s/transcript").json()
+        with by_hand(store) as connection:
+            connection.exec_driver_sql("DELETE FROM heads")
+        answers = [client.get(f"/sessions/s{path}") for path in GETS]
+        answers += [append(client, "s", more), client.post("/sessions", json={"session_id": "s"})]
+        answers += [client.patch("/sessions/s", json={"title": "T"}), client.delete("/sessions/s")]
+        assert {problem(answer)[:2] for answer in answers} == {(409, "session-damaged")}
+        rebuild(own_server.log.database, own_server.log.runner)
+        assert client.get("/sessions/s/transcript").json() == before
+        assert append(client, "s", more).status_code == 201
     store.runner.close()
 
 

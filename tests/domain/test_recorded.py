@@ -10,7 +10,7 @@ from domain.decided import fact
 from domain.json_text import parse
 from domain.raw_json import RawJson, dumped, opaque_members, with_member, without_raw
 from domain.recorded import Envelope, body_digest, chained_hash
-from domain.refusals import ALL, ImportConflict, RecordConflict, Refusal
+from domain.refusals import ALL, ImportConflict, RecordConflict, Refusal, SessionDamaged
 from domain.registry import KINDS, NAMES, PRODUCIBLE
 from domain.state import Loss, State
 from domain.times import microseconds, rfc3339
@@ -80,6 +80,7 @@ def test_refusals_know_their_place_and_are_all_listed() -> None:
     refused = RecordConflict(7)
     assert (refused.inside("a").at, refused.sequence) == (("a", "producer", "sequence"), 7)
     assert ImportConflict("other lines").detail == "other lines"
+    assert "turnlog rebuild" in SessionDamaged().detail
     assert RecordConflict in ALL
     assert Refusal not in ALL
 
