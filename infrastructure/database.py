@@ -40,6 +40,8 @@ LOCK_MS: Final = 2_000
 IDLE_MS: Final = 60_000
 """How long a transaction on PostgreSQL may stand still before the server ends it: it holds up
 whoever follows any log of the cluster."""
+CONNECT_S: Final = 10
+"""How long PostgreSQL may take to answer at all."""
 RECYCLED_S: Final = 600
 """How old a connection to PostgreSQL gets before another, checked anew, takes its place."""
 FLUSHED: Final = "FULL"
@@ -394,9 +396,18 @@ def _to_wal(cursor: Any) -> str:  # noqa: ANN401 - the driver's own
 def _postgres_engine(url: URL, pool_size: int) -> Engine:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
+    # Who is silent for a while is gone; without these it would be waited for for hours.
+    silence = {
+        "connect_timeout": CONNECT_S,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 60_000,
+    }
     return create_engine(
         url,
         hide_parameters=True,
+        connect_args={name: value for name, value in silence.items() if name not in url.query},
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=0,

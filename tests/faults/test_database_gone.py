@@ -1,6 +1,7 @@
 """A database that goes away and comes back is told while it is away; then all goes on by itself."""
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,6 +16,8 @@ import pytest
 from sqlalchemy import make_url
 
 from api.cli.remote import Remote
+from infrastructure import database
+from infrastructure.database import UnfitDatabase, open_database
 from tests.api.batches import append, batch, event, events_of, problem, turn
 from tests.api.serving import Served, served
 from tests.api.streams import stream
@@ -130,6 +133,18 @@ def test_turnlog_goes_on_by_itself_when_its_postgresql_is_back(
         assert_all_is_there(server, clients)
         caught_up(server)
         assert browser.get("/readyz").status_code == 200
+
+
+def test_a_postgresql_that_takes_a_connection_and_says_nothing_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database, "CONNECT_S", 2)  # the least that its library can wait
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/turnlog?sslmode=disable"
+        began = monotonic()
+        with pytest.raises(UnfitDatabase, match="cannot be reached"):
+            open_database(make_url(url))
+        assert monotonic() - began < LONGEST_S
 
 
 def assert_all_is_there(server: Served, clients: Clients) -> None:
