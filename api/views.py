@@ -31,7 +31,7 @@ _AT: Final = "A version, or an RFC 3339 time: the view as it stood then."
 Look: TypeAlias = Callable[[Connection, Moment], Shape]
 
 
-def the_moment(
+async def the_moment(
     at: Annotated[
         str | None, Query(max_length=64, description=_AT, examples=["12", "2026-01-01T12:00:00Z"])
     ] = None,

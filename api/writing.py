@@ -22,7 +22,7 @@ REPLAYED: Final = "Idempotent-Replayed"
 Answer = TypeVar("Answer")
 
 
-def idempotency_key(
+async def idempotency_key(
     idempotency_key: Annotated[
         str | None,
         Header(description="Any text of 1 to 255 visible characters; answers are kept a day."),

@@ -36,7 +36,7 @@ async def process_readiness(request: Request) -> Response:
     A view that is behind the log is told, and is no reason not to serve.
     """
     try:
-        log = the_log(request)
+        log = await the_log(request)
         views = await log.read(
             lambda db: {name: through(log, db, name) for name in log.following.names}
         )
