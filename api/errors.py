@@ -16,7 +16,7 @@ from api.problems import MEDIA_TYPE, Flaw, ProblemError
 from domain import refusals as r
 from domain.refusals import Refusal
 from infrastructure.commit import Contended
-from infrastructure.database import UnfitDatabase
+from infrastructure.connecting import UnfitDatabase
 from infrastructure.idempotency import KeyReused
 from infrastructure.trouble import Trouble, trouble
 

@@ -1,61 +1,38 @@
 """Which database is this, is it fit to serve, and how is it read and written?
 
-The one place that makes engines. Commits are durable by the database's own settings, which each
-connection checks and none assumes; a schema that this build does not know is refused with the
-command that mends it.
+A schema that this build does not know is refused with the command that mends it, and a file that is
+not the one that was opened is not written to.
 """
 
 import os
-import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from threading import Event
-from time import monotonic
 from typing import Any, Final, Literal, Protocol, TypeAlias
-from urllib.parse import quote
 from uuid import uuid4
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, make_url
 from sqlalchemy.exc import DatabaseError, OperationalError
-from sqlalchemy.pool import QueuePool
 
 import migrations
 from infrastructure import clock
-from infrastructure.prepared import run_driver
+from infrastructure.connecting import (
+    UnfitDatabase,
+    check_each,
+    existing,
+    postgres_engine,
+    sqlite_engine,
+)
 from infrastructure.sqlite_writer import SqliteWriter
 from infrastructure.tables import store
 from infrastructure.trouble import trouble
 
 Kind: TypeAlias = Literal["sqlite", "postgresql"]
-BUSY_MS: Final = 10_000
-"""How long a writer waits for the writer of another process to let go of the SQLite file."""
-PAUSE_S: Final = 0.01
-LOCK_MS: Final = 2_000
-"""How long a writer waits on PostgreSQL for another writer of the same session."""
-IDLE_MS: Final = 60_000
-"""How long a transaction on PostgreSQL may stand still before the server ends it: it holds up
-whoever follows any log of the cluster."""
-CONNECT_S: Final = 10
-"""How long PostgreSQL may take to answer at all."""
-RECYCLED_S: Final = 600
-"""How old a connection to PostgreSQL gets before another, checked anew, takes its place."""
-FLUSHED: Final = "FULL"
-UNFLUSHED: Final = (
-    "commits could be lost (TURNLOG_ALLOW_UNSAFE_DURABILITY=true serves it all the same)"
-)
-FLUSHING: Final = ("fsync", "full_page_writes", "synchronous_commit")
-"""What PostgreSQL must not have turned off."""
-_FULL: Final = 2  # how SQLite answers
 _SCHEMA_LOCK: Final = 7_231_965_021  # any constant; two upgrades of one database exclude each other
-
-
-class UnfitDatabase(Exception):
-    """The database cannot be served as it is; the message says what mends it."""
 
 
 class Readable(Protocol):
@@ -80,15 +57,15 @@ class Database:
         self.url: Final = url
         self.kind: Final[Kind] = "sqlite" if url.get_backend_name() == "sqlite" else "postgresql"
         if self.kind == "sqlite":
-            file = url if create else _existing(url)
-            self._writer = _sqlite_engine(file, begin=None, size=1, allow_unsafe=allow_unsafe)
+            file = url if create else existing(url)
+            self._writer = sqlite_engine(file, begin=None, size=1, allow_unsafe=allow_unsafe)
             self._lane = SqliteWriter(self._writer, self._check_place)
-            self._reader = _sqlite_engine(
+            self._reader = sqlite_engine(
                 file, begin="BEGIN", size=pool_size, allow_unsafe=allow_unsafe
             )
         else:
-            self._writer = _postgres_engine(url, pool_size)
-            _check_each(self._writer, allow_unsafe=allow_unsafe)
+            self._writer = postgres_engine(url, pool_size)
+            check_each(self._writer, allow_unsafe=allow_unsafe)
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
         self._file: tuple[int, int] | None = None
 
@@ -203,9 +180,9 @@ def create_schema(url: str) -> None:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite" and parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
+        engine = sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
     else:
-        engine = _postgres_engine(parsed, 1)
+        engine = postgres_engine(parsed, 1)
     try:
         with engine.begin() as connection:
             lock_schema(connection)
@@ -287,27 +264,6 @@ def _why(url: URL, error: OperationalError) -> str:
     return "has no room left" if trouble(error) == "full" else "cannot be reached"
 
 
-def _check_each(engine: Engine, *, allow_unsafe: bool) -> None:
-    """Have every connection to PostgreSQL refuse what does not flush, and bound how it waits."""
-    statement = (
-        f"SELECT set_config('lock_timeout', '{LOCK_MS}', false), "
-        f"set_config('idle_in_transaction_session_timeout', '{IDLE_MS}', false), "
-        + ", ".join(f"current_setting('{name}')" for name in FLUSHING)
-    )
-
-    @event.listens_for(engine, "connect")
-    def _check(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
-        connection.autocommit = True
-        row = connection.execute(statement).fetchone()
-        connection.autocommit = False
-        off = [name for name, value in zip(FLUSHING, row[2:], strict=True) if value == "off"]
-        if off and not allow_unsafe:
-            connection.close()
-            raise UnfitDatabase(f"PostgreSQL's {off[0]} is off: {UNFLUSHED}")
-
-    _ = _check
-
-
 def _found_store(connection: Connection) -> None:
     """Write the row that says which store this is, once."""
     if connection.execute(store.select()).first() is None:
@@ -327,7 +283,7 @@ def _is_empty(url: URL) -> bool:
     path = Path(url.database or "")
     if not path.exists() or path.stat().st_size == 0:
         return True
-    engine = _sqlite_engine(url, begin="BEGIN", size=1)
+    engine = sqlite_engine(url, begin="BEGIN", size=1)
     try:
         with engine.connect() as connection:
             return connection.exec_driver_sql("SELECT 1 FROM sqlite_schema").first() is None
@@ -335,86 +291,3 @@ def _is_empty(url: URL) -> bool:
         return False  # the check says what is wrong with it
     finally:
         engine.dispose()
-
-
-def _existing(url: URL) -> URL:
-    """Return the URL of a file that must be there: an empty one is no answer to a lost one."""
-    query = {**url.query, "mode": "rw", "uri": "true"}
-    return url.set(database=f"file:{quote(str(url.database))}", query=query)
-
-
-def _sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool = False) -> Engine:
-    engine = create_engine(
-        url,
-        hide_parameters=True,  # what was said must not reach an error's text
-        paramstyle="named",
-        poolclass=QueuePool,
-        pool_size=size,
-        max_overflow=0 if size == 1 else 100,
-        connect_args={"check_same_thread": False, "isolation_level": None},
-    )
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        journal = _to_wal(cursor)
-        cursor.execute(f"PRAGMA synchronous={FLUSHED}")
-        (flushed,) = cursor.execute("PRAGMA synchronous").fetchone()
-        cursor.execute("PRAGMA foreign_keys=ON")
-        # Without it INSERT OR REPLACE would remove rows behind the back of the triggers.
-        cursor.execute("PRAGMA recursive_triggers=ON")
-        cursor.close()
-        if not allow_unsafe and (journal != "wal" or flushed < _FULL):
-            connection.close()
-            raise UnfitDatabase(f"SQLite's journal is {journal}, flushed at {flushed}: {UNFLUSHED}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        if begin is not None:
-            run_driver(connection, begin)
-
-    _ = (_prepare, _begin)
-    return engine
-
-
-def _to_wal(cursor: Any) -> str:  # noqa: ANN401 - the driver's own
-    """Have the file be written by a write-ahead log; return what it is written by.
-
-    Whoever does so while another process does is refused at once, whatever the busy timeout says.
-    """
-    deadline = monotonic() + BUSY_MS / 1_000
-    while True:
-        try:
-            return str(cursor.execute("PRAGMA journal_mode=WAL").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= deadline:
-                raise
-            Event().wait(PAUSE_S)
-
-
-def _postgres_engine(url: URL, pool_size: int) -> Engine:
-    if url.drivername == "postgresql":
-        url = url.set(drivername="postgresql+psycopg")
-    # Who is silent for a while is gone; without these it would be waited for for hours.
-    silence = {
-        "connect_timeout": CONNECT_S,
-        "keepalives_idle": 30,
-        "keepalives_interval": 10,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 60_000,
-    }
-    return create_engine(
-        url,
-        hide_parameters=True,
-        connect_args={name: value for name, value in silence.items() if name not in url.query},
-        poolclass=QueuePool,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_pre_ping=True,
-        pool_recycle=RECYCLED_S,
-        isolation_level="READ COMMITTED",
-    )
-
-
-Clock: TypeAlias = Callable[[], int]

@@ -24,10 +24,9 @@ from domain.raw_json import dumped
 from domain.times import rfc3339
 from infrastructure import clock
 from infrastructure import tables as t
+from infrastructure.connecting import FLUSHING, UnfitDatabase
 from infrastructure.database import (
-    FLUSHING,
     Database,
-    UnfitDatabase,
     open_database,
     schema_versions,
     shown,

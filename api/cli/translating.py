@@ -8,7 +8,7 @@ from api.errors import CODES
 from domain.refusals import Refusal
 from infrastructure.backup_format import BadBackup
 from infrastructure.commit import Contended
-from infrastructure.database import UnfitDatabase
+from infrastructure.connecting import UnfitDatabase
 from infrastructure.export_format import BadExport
 from infrastructure.reading.moment import NotReached
 from infrastructure.settings import BadSetting

@@ -16,8 +16,9 @@ import pytest
 from sqlalchemy import make_url
 
 from api.cli.remote import Remote
-from infrastructure import database
-from infrastructure.database import UnfitDatabase, open_database
+from infrastructure import connecting
+from infrastructure.connecting import UnfitDatabase
+from infrastructure.database import open_database
 from tests.api.batches import append, batch, event, events_of, problem, turn
 from tests.api.serving import Served, served
 from tests.api.streams import stream
@@ -138,7 +139,7 @@ def test_turnlog_goes_on_by_itself_when_its_postgresql_is_back(
 def test_a_postgresql_that_takes_a_connection_and_says_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(database, "CONNECT_S", 2)  # the least that its library can wait
+    monkeypatch.setattr(connecting, "CONNECT_S", 2)  # the least that its library can wait
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/turnlog?sslmode=disable"
         began = monotonic()

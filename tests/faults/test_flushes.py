@@ -12,8 +12,9 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.exc import OperationalError
 
-from infrastructure import database
-from infrastructure.database import UnfitDatabase, open_database
+from infrastructure import connecting
+from infrastructure.connecting import UnfitDatabase
+from infrastructure.database import open_database
 from infrastructure.trouble import trouble
 from tests.api.batches import append, batch, event, problem
 from tests.api.serving import served
@@ -81,7 +82,7 @@ def test_an_sqlite_that_does_not_flush_is_seen_by_the_count_and_refused(
     new_database: NewDatabase, flushes: Flushes, monkeypatch: pytest.MonkeyPatch, level: str
 ) -> None:
     url = new_database("sqlite")
-    monkeypatch.setattr(database, "FLUSHED", level)
+    monkeypatch.setattr(connecting, "FLUSHED", level)
     with pytest.raises(AssertionError):
         assert_sqlite_flushes_each(url, flushes)
     with pytest.raises(UnfitDatabase, match="commits could be lost"):

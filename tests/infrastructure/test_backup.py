@@ -16,7 +16,8 @@ from infrastructure import tables as t
 from infrastructure.backing_up import AlreadyThere, back_up
 from infrastructure.backup_format import Backup, BadBackup, KnownDamage, backed_up_tables
 from infrastructure.commit import ORDINAL_BITS
-from infrastructure.database import UnfitDatabase, create_schema, open_database
+from infrastructure.connecting import UnfitDatabase
+from infrastructure.database import create_schema, open_database
 from infrastructure.rebuilding import rebuild
 from infrastructure.recorder import LogRecorder
 from infrastructure.restoring import MARGIN, NotEmpty, Restored, restore

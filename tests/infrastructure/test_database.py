@@ -14,9 +14,9 @@ from sqlalchemy.pool import NullPool
 
 import migrations
 from infrastructure import tables as t
+from infrastructure.connecting import UnfitDatabase
 from infrastructure.database import (
     Database,
-    UnfitDatabase,
     create_schema,
     migration_config,
     open_database,

@@ -79,7 +79,7 @@ def test_without_room_nothing_is_tried(sqlite: SqliteDatabases) -> None:
 def test_a_reader_in_the_way_is_told(
     sqlite: SqliteDatabases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infrastructure.database.BUSY_MS", 50)
+    monkeypatch.setattr("infrastructure.connecting.BUSY_MS", 50)
     with opened(sqlite.ready()) as store:
         eventful(store)
         other = open_database(store.database.url, allow_unsafe=True)
