@@ -259,3 +259,35 @@ def test_a_gate_and_a_failure_are_read_whole(client: httpx.Client) -> None:
     failed = event("turn-failed", turn_id="t1", error={"code": "c", "message": text})
     assert append(client, "s1", batch(2, failed)).status_code == 201
     assert client.get("/sessions/s1/turns/t1").json()["error"]["message"] == text
+
+
+def test_a_session_that_lost_its_blobs_answers_all_the_same(
+    client: httpx.Client, server: Served, project: str
+) -> None:
+    text = "z" * (LIMIT + 1)
+    events = [
+        shown("t1", text, data=in_base64(png(1_000))),
+        called("t1", "c1", {"text": text}),
+        answered("t1", "c1", text),
+        said("t1", "Done."),
+        completed("t1"),
+    ]
+    assert append(client, "s1", batch(1, *events)).status_code == 201
+    with server.log.database.write() as connection:
+        connection.execute(t.blobs.delete().where(t.blobs.c.project_id == project))
+
+    assert [part["type"] for part in parts(client, "s1")] == [
+        "text",
+        "attachment",
+        "tool_call",
+        "tool_result",
+        "text",
+    ]
+    for form in ("openai", "anthropic", "ui"):
+        codes = {loss["code"] for loss in transcript(client, "s1", format=form)["losses"]}
+        assert "missing" in codes
+    for path in ("events", "turns", "readiness", "fingerprint?v1=true", "audit", "export"):
+        assert client.get(f"/sessions/s1/{path}").status_code == 200
+    found = client.post("/sessions/s1/verify").json()
+    assert (found["ok"], found["first_bad"]) == (False, {"version": 2, "reason": "missing-blob"})
+    assert append(client, "s1", batch(2, *turn("t2"))).status_code == 201

@@ -1,12 +1,15 @@
 """What is large is kept beside the events, once, and whatever folds sees the whole."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
+from threading import Barrier
 
 import pytest
 from sqlalchemy import select, text
 
+from domain.commands import Proposal
 from domain.events import Opaque
 from domain.evolve import fold
 from domain.keys import Keys, keys, restrict
@@ -15,8 +18,10 @@ from domain.refusals import RecordConflict
 from infrastructure import tables as t
 from infrastructure.lookup import find_head, look_up
 from infrastructure.rebuilding import rebuild
+from infrastructure.runner import Attempt
+from tests.conftest import NewDatabase
 from tests.infrastructure.large import ARGUMENTS, LONG, NUMBERS, PNG, asking, ending, event
-from tests.infrastructure.writing import Store, batch, note
+from tests.infrastructure.writing import Store, batch, note, opened
 
 
 def blobs(store: Store) -> dict[str, bytes]:
@@ -134,3 +139,46 @@ def test_a_session_without_anything_large_reads_no_blob(store: Store) -> None:
     with store.database.write() as connection:
         connection.execute(text("DROP TABLE blobs"))
     assert len(store.facts()) == 2
+
+
+def test_writers_that_bring_the_same_blobs_at_once_all_come_through(store: Store) -> None:
+    texts = [f"{number}" * 70_000 for number in range(4)]
+
+    def write(number: int) -> None:
+        turned = [*texts[number:], *texts[:number]]
+        notes = [event("data-recorded", {"kind": "k", "data": each}) for each in turned]
+        for sequence, each in enumerate(notes, 1):
+            store.send(batch([each], sequence=sequence), f"s{number}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert set(blobs(store).values()) == {each.encode() for each in texts}
+    assert sum(references(store).values()) == 16
+
+
+def test_transactions_that_wait_for_each_others_blobs_are_tried_again(
+    new_database: NewDatabase,
+) -> None:
+    first, second = (event("data-recorded", {"kind": "k", "data": c * 70_000}) for c in "ab")
+    met = Barrier(2)
+    with opened(new_database("postgresql")) as store:
+
+        def work(session: str, *notes: Proposal) -> None:
+            waited = False
+
+            def attempt_(attempt: Attempt) -> None:
+                nonlocal waited
+                for note_ in notes:
+                    store.carry_out(attempt.commit, session, note_)
+                    if not waited:
+                        waited = True
+                        met.wait()
+
+            store.runner.run(attempt_)
+
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(work, "s1", first, second), pool.submit(work, "s2", second, first)]
+            for each in both:
+                each.result()
+        assert len(blobs(store)) == 2
+        assert sum(references(store).values()) == 4

@@ -3,6 +3,7 @@
 import pytest
 
 from infrastructure import tables as t
+from infrastructure.followers import stepping
 from infrastructure.reading.search import PROPOSED, RECENT
 from tests.infrastructure.followers.watching import (
     begun,
@@ -203,3 +204,21 @@ def test_a_page_ends_where_much_was_looked_at_and_the_next_goes_on(
     first = searched(store, '"one two"', 2)
     second = searched(store, '"one two"', 2, before=first.more)
     assert (list(first.hits), [hit.version for hit in second.hits]) == ([], [2])
+
+
+def test_what_lies_beyond_the_beginning_of_a_long_text_is_found(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that every step holds no more than one of these texts.
+    monkeypatch.setattr(stepping, "WHOLE_BYTES", 1)
+    for number in range(1, 4):
+        text = f"{'hay ' * 20_000}needle{number} {'hay ' * 20_000}"
+        store.append([begun("t1", text), said("t1", "short")], f"s{number}")
+    with following(store) as views:
+        views.catch_up("search")
+    assert [found(store, f"needle{number}") for number in (1, 2, 3)] == [
+        [("s1", 2)],
+        [("s2", 2)],
+        [("s3", 2)],
+    ]
+    assert len(found(store, "short")) == 3
