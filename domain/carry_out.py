@@ -5,7 +5,7 @@ events before it made of the session. Pure: ids, salts and the time are handed i
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from domain.commands import Record, SessionCommand
 from domain.decide import decide
@@ -45,9 +45,9 @@ class Outcome:
     """What a command left: the facts, the changes each made, which ones were asked for."""
 
     state: State
-    facts: list[Recorded] = field(default_factory=list[Recorded])
-    changes: list[Changes] = field(default_factory=list[Changes])
-    proposed: list[int] = field(default_factory=list[int])
+    facts: list[Recorded]
+    changes: list[Changes]
+    proposed: list[int]
 
 
 def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Outcome:
@@ -58,7 +58,7 @@ def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Ou
     """
     check_name(stamp.actor, "actor")
     check_name(stamp.trace_id, "trace_id")
-    outcome = Outcome(state=state.copy())
+    outcome = Outcome(state=state.copy(), facts=[], changes=[], proposed=[])
     records = 0
     for step in steps:
         place = ("events", records, "data") if isinstance(step, Record) else ()

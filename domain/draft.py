@@ -1,6 +1,6 @@
 """What has one fact changed so far? The fold's scratch paper, for the length of one fact."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from domain.recorded import Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, Placed, State, Tail, Turn
@@ -20,11 +20,11 @@ class Draft:
     fact: Recorded
     version: int
     head: Head
+    calls: list[Call]
+    gates: list[Gate]
+    messages: list[Placed]
+    losses: list[Loss]
     turn: Turn | None = None
-    calls: list[Call] = field(default_factory=list[Call])
-    gates: list[Gate] = field(default_factory=list[Gate])
-    messages: list[Placed] = field(default_factory=list[Placed])
-    losses: list[Loss] = field(default_factory=list[Loss])
     tail: Tail | None = None
 
     def changes(self) -> Changes:
@@ -61,7 +61,16 @@ def begun(known: State, fact: Recorded) -> Draft:
         tail_open=known.head.tail_open and not lost,
     )
     turn_id: str | None = getattr(fact.event, "turn_id", envelope.turn_id)
-    draft = Draft(known=known, fact=fact, version=envelope.version, head=head)
+    draft = Draft(
+        known=known,
+        fact=fact,
+        version=envelope.version,
+        head=head,
+        calls=[],
+        gates=[],
+        messages=[],
+        losses=[],
+    )
     draft.turn = None if turn_id is None else counted(draft, turn_id)
     return draft
 

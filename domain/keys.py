@@ -5,7 +5,8 @@ and tested as one. Whatever the length of the session, a command names a bounded
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 
 from domain import commands as c
 from domain import events as e
@@ -72,19 +73,19 @@ def keys_of(steps: Iterable[SessionCommand]) -> Keys:
     return found.keys(producer_id)
 
 
-@dataclass(slots=True)
 class _Collected:
     """The keys found so far."""
 
-    turns: set[str] = field(default_factory=set[str])
-    calls: set[CallKey] = field(default_factory=set[CallKey])
-    gate_ids: set[str] = field(default_factory=set[str])
-    permission_ids: set[str] = field(default_factory=set[str])
-    gate_call_ids: set[str] = field(default_factory=set[str])
-    message_ids: set[str] = field(default_factory=set[str])
-    losses: set[int] = field(default_factory=set[int])
-    tail: bool = False
-    kept_after: str | None = None
+    def __init__(self) -> None:
+        self.turns: Final[set[str]] = set()
+        self.calls: Final[set[CallKey]] = set()
+        self.gate_ids: Final[set[str]] = set()
+        self.permission_ids: Final[set[str]] = set()
+        self.gate_call_ids: Final[set[str]] = set()
+        self.message_ids: Final[set[str]] = set()
+        self.losses: Final[set[int]] = set()
+        self.tail = False
+        self.kept_after: str | None = None
 
     def keys(self, producer_id: str | None) -> Keys:
         return Keys(
