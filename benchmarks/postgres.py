@@ -16,6 +16,13 @@ with warnings.catch_warnings():
     from tests.databases import forced_writes, postgresql_databases
 
 
+def empty_database(stack: ExitStack) -> str:
+    """Return the URL of a database without any table, on a server of its own."""
+    server = stack.enter_context(postgresql_databases())
+    stack.enter_context(forced_writes(server))
+    return server.empty()
+
+
 def postgres_variants(stack: ExitStack) -> dict[str, Variant]:
     """Return the three ways on PostgreSQL."""
     server = stack.enter_context(postgresql_databases())
