@@ -4,11 +4,16 @@ The one way in for whatever carries messages: their files are named there and ke
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from domain.attachments import without_files
 from domain.commands import Proposal
 from domain.json_text import JsonValue
+from domain.offloading import Offloaded
 from infrastructure.serialization import event_of, members_in, members_of
+
+_SAYING: Final = frozenset({"turn-started", "message-recorded"})
+"""The types that hold messages; nothing else has attachments."""
 
 
 def proposal_of(
@@ -23,7 +28,7 @@ def proposal_of(
         InvalidValue: an attachment's bytes are none, or others than it says.
         Unreadable: the data do not have the shape of the type.
     """
-    found = without_files(data)
+    found = without_files(data) if type_ in _SAYING else Offloaded(data)
     members = (
         members_of(type_, found.body)
         if read is None or found.body is not data

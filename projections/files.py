@@ -14,6 +14,8 @@ from domain.raw_json import RawJson, dumped, without_raw
 from projections.losses import FormLoss
 from projections.transcript import TranscriptMessage
 
+LARGE: Final = 5_000_000
+"""So many bytes of one image the strictest of the providers takes."""
 _IN_RESULTS: Final = frozenset({"image", "audio", "file", "document"})
 
 
@@ -36,6 +38,25 @@ def without_files(
         shown = tuple(part for part, _ in parts)
         kept.append(replace(message, parts=shown) if count else message)
     return kept, losses
+
+
+def large_files(messages: Iterable[TranscriptMessage]) -> list[FormLoss]:
+    """Return a warning for each file that a provider may refuse, with all that comes after it."""
+    return [
+        FormLoss(
+            code="attachment-large",
+            detail=f"more than {LARGE:,} bytes: a provider may refuse it; "
+            "attachments=omit leaves files out",
+            message_id=message.message_id,
+        )
+        for message in messages
+        for part in message.parts
+        if part.get("type") == "attachment" and _is_large(part.get("size"))
+    ]
+
+
+def _is_large(size: object) -> bool:
+    return isinstance(size, int) and size > LARGE
 
 
 def _without(part: Part) -> tuple[Part, int]:

@@ -7,6 +7,7 @@ LossCode: TypeAlias = Literal[
     "arguments-unknown",
     "arguments-wrapped",
     "attachment",
+    "attachment-large",
     "attachment-left-out",
     "author",
     "author-renamed",

@@ -21,7 +21,7 @@ from infrastructure.reading.moment import Moment, find_message
 from infrastructure.reading.transcript import extent, live_view
 from infrastructure.reading.transcript_json import page_json
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
-from projections.files import without_files
+from projections.files import large_files, without_files
 from projections.openai_chat import ChatExport, openai_chat
 from projections.transcript import TranscriptMessage, summary_id
 from projections.ui_messages import UiExport, ui_messages
@@ -167,7 +167,8 @@ def _whole(
         messages, losses = without_files(live.messages)
     else:
         project_id = moment.target.project_id
-        messages, losses = list(with_files(connection, project_id, live.messages)), []
+        messages = list(with_files(connection, project_id, live.messages))
+        losses = large_files(messages)
     export = _EXPORTS[form](messages, live.earlier_calls)
     shape: Shape = {"messages": export.messages}
     if isinstance(export, AnthropicExport) and export.system:

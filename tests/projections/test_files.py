@@ -3,7 +3,7 @@
 import pytest
 
 from domain.raw_json import RawJson
-from projections.files import without_files
+from projections.files import LARGE, large_files, without_files
 from projections.openai_chat import openai_chat
 from projections.transcript import TranscriptMessage
 
@@ -42,6 +42,13 @@ def test_a_text_stands_where_a_file_stood(file: dict[str, object], words: str | 
     assert shown.parts == (TEXT, {"type": "text", "text": words})
     assert [(loss.code, loss.message_id) for loss in losses] == [("attachment-left-out", "m1")]
     assert openai_chat([shown]).losses == []
+
+
+def test_of_a_file_that_a_provider_may_refuse_a_reader_is_warned() -> None:
+    sizes = (LARGE + 1, LARGE, None)
+    files: list[dict[str, object]] = [{"type": "attachment", "size": size} for size in sizes]
+    warned = large_files([message(TEXT, *files)])
+    assert [(loss.code, loss.message_id) for loss in warned] == [("attachment-large", "m1")]
 
 
 def test_what_has_no_file_stays_as_it_is() -> None:
