@@ -30,6 +30,7 @@ from infrastructure.command_handler import Appended, Target
 from infrastructure.idempotency import Kept
 from infrastructure.mapper import StoredFact, recorded_of
 from infrastructure.reading.events import NEWEST_VERSION, facts
+from infrastructure.reading.moment import moment
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
@@ -127,22 +128,21 @@ async def page_events(
     bounds = _bounds(after, page, parameters, order)
 
     def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact]]:
-        key, head, turn = session_head(connection, target)
-        if after is not None and after > head.version:
-            raise _ahead(after, head)
-        policy = log.policy(log.known_after(connection))
-        agreements = agreed_in_a_row(connection, key) if policy.require_agreement else 0
-        judged = readiness(head, turn, policy, agreements)
+        found = moment(connection, target)
+        if after is not None and after > found.head.version:
+            raise _ahead(after, found.head)
+        policy = log.policy(found.known_after)
+        judged = readiness(found.head, found.open_turn, policy, found.agreements)
         stored = facts(
             connection,
-            (target.project_id, target.session_id, key),
+            (target.project_id, target.session_id, found.key),
             after=bounds.after,
             before=bounds.before,
             limit=limit + 1,
             types=wanted,
             descending=order == "desc",
         )
-        return head, judged, stored
+        return found.head, judged, stored
 
     head, judged, stored = await log.read(look, long=bool(wanted))
     shown = stored[:limit]
