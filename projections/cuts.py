@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from domain import events as e
-from domain.blobs import Cut
+from domain.blobs import Blob, Cut, read_cut
+from domain.json_text import JsonValue, dump, parse
 from domain.messages import Message, Part, parts_of
+from domain.offloading import Incomplete, inline
 
 FactCuts: TypeAlias = Mapping[int, tuple[Cut, ...]]
 """What was cut of facts, by their versions."""
@@ -43,6 +45,24 @@ def call_cuts(part: Part, cuts: Iterable[Cut]) -> Part:
 def summary_cuts(part: Part, cuts: Iterable[Cut]) -> Part:
     """Return the text of a summary with what of it was cut."""
     return _told(part, [replace(cut, at="/text") for cut in cuts if cut.at == _SUMMARY])
+
+
+def cuts_in(part: Mapping[str, JsonValue]) -> tuple[Cut, ...]:
+    """Return what a part, as a transcript showed it, says of what was cut."""
+    entries = part.get("blobs")
+    found = map(read_cut, entries if isinstance(entries, list) else ())
+    return tuple(cut for cut in found if cut is not None)
+
+
+def whole_part(part: Mapping[str, JsonValue], blobs: Iterable[Blob]) -> Mapping[str, JsonValue]:
+    """Return a part with all of what it shows the beginning of; itself, if a blob is missing."""
+    rest: dict[str, JsonValue] = {name: item for name, item in part.items() if name != "blobs"}
+    entries: list[JsonValue] = [cut.entry() for cut in cuts_in(part)]
+    try:
+        whole = parse(inline(dump({**rest, "blobs": entries}), blobs))
+    except Incomplete:
+        return part
+    return whole if isinstance(whole, dict) and "blobs" not in whole else part
 
 
 def _message(message: Message, place: str, cuts: tuple[Cut, ...]) -> Message:

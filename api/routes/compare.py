@@ -19,7 +19,7 @@ from domain.readiness import readiness
 from infrastructure.agreement import count
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.reading.comparing import compared
+from infrastructure.reading.comparing import compared, completed_history
 from infrastructure.reading.moment import Moment, moment
 from infrastructure.runner import Attempt
 from projections.comparing.comparison import Comparison
@@ -76,17 +76,18 @@ async def compare_history(
     """
     body = await read_body(request)
     fields = body.valid(CompareBody)
-    theirs, form = _told(body, fields)
+    told, form = _told(body, fields)
 
-    def look(connection: Connection) -> tuple[Comparison, Moment]:
+    def look(connection: Connection) -> tuple[Comparison, Moment, Sequence[Told]]:
         found = moment(connection, target)
-        return compared(connection, found, theirs, form), found
+        theirs = completed_history(connection, target.project_id, told)
+        return compared(connection, found, theirs, form), found, theirs
 
     if len(body.raw) <= SHORT:
-        comparison, found = await log.read(look, long=True)
+        comparison, found, theirs = await log.read(look, long=True)
         shape = _shape(comparison, theirs, v1=v1)
     else:
-        comparison, found = await to_thread(log.read_now, look)
+        comparison, found, theirs = await to_thread(log.read_now, look)
         shape = await to_thread(_shape, comparison, theirs, v1=v1)
 
     def write(attempt: Attempt) -> tuple[tuple[bytes, dict[str, str]], Written]:

@@ -164,8 +164,12 @@ def test_long_texts_come_whole_to_a_provider_and_compare_as_equal(client: httpx.
     assert [message["role"] for message in chat] == ["user", "assistant", "tool", "assistant"]
     assert chat[0]["content"] == chat[3]["content"] == text
     assert text in chat[1]["tool_calls"][0]["function"]["arguments"]
-    answer = client.post("/sessions/s1/compare", json={"messages": chat})
-    assert answer.json()["agrees"] is True, answer.text
+    pages = transcript(client, "s1")["items"]
+    assert all("blobs" in part for message in pages for part in message["parts"])
+    for messages in (chat, pages):
+        answer = client.post("/sessions/s1/compare", json={"messages": messages})
+        assert answer.json()["agrees"] is True, answer.text
+        assert "difference" not in answer.json(), answer.text
 
 
 def test_of_a_long_output_the_size_the_digest_and_what_is_kept_are_exact(

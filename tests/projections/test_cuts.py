@@ -1,12 +1,13 @@
 """A part that shows only the beginning of something says where the rest is."""
 
 from domain import events as e
-from domain.blobs import TEXT, Cut
+from domain.blobs import TEXT, Cut, blob_of
+from domain.json_text import JsonValue
 from domain.messages import Message
 from domain.raw_json import RawJson
 from domain.state import Placed
 from projections.calls import call_views
-from projections.cuts import call_cuts, summary_cuts, with_cuts
+from projections.cuts import call_cuts, summary_cuts, whole_part, with_cuts
 from projections.transcript import messages_of, summary_of
 
 DIGEST = "0" * 64
@@ -96,3 +97,27 @@ def test_a_transcript_shows_what_its_facts_say() -> None:
         cuts={2: (cut("/output"),), 3: ()},
     )
     assert shown.parts[0]["blobs"] == [entry("/output")]
+
+
+LONG = "x" * 70_000
+BLOB = blob_of(LONG.encode(), TEXT)
+
+
+def shown(**more: JsonValue) -> dict[str, JsonValue]:
+    entry = Cut(at="/output/log", sha256=BLOB.sha256, size=70_000, media_type=TEXT, kept=2).entry()
+    return {"type": "tool_result", "output": {"log": "xx", "n": 1}, "blobs": [entry], **more}
+
+
+def test_a_part_that_was_shown_in_part_is_made_whole_again() -> None:
+    whole = {"type": "tool_result", "output": {"log": LONG, "n": 1}}
+    assert whole_part(shown(), [BLOB]) == whole
+
+
+def test_a_part_whose_rest_is_not_there_or_no_rest_stays_as_it_is() -> None:
+    for part, blobs in (
+        (shown(), []),
+        (shown(blobs=[1, {"at": "/output"}]), [BLOB]),
+        (shown(output=1), [BLOB]),
+        (shown(blobs="x"), [BLOB]),
+    ):
+        assert whole_part(part, blobs) is part
