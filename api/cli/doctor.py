@@ -144,12 +144,12 @@ def _facts(database: Database, connection: Connection) -> Facts:
             name: lag_shape(tracking.lag(connection, name, clock.now()))
             for name in ("usage", "search")
         },
-        **(_of_sqlite if database.kind == "sqlite" else _of_postgresql)(connection),
+        **(_of_sqlite if database.kind == "sqlite" else _of_postgresql)(database, connection),
     }
 
 
-def _of_sqlite(connection: Connection) -> Facts:
-    path = str(connection.engine.url.database)
+def _of_sqlite(database: Database, connection: Connection) -> Facts:
+    path = str(database.url.database)
     levels = ("OFF", "NORMAL", "FULL", "EXTRA")
     return {
         "size_bytes": sum(
@@ -166,7 +166,7 @@ def _of_sqlite(connection: Connection) -> Facts:
     }
 
 
-def _of_postgresql(connection: Connection) -> Facts:
+def _of_postgresql(_: Database, connection: Connection) -> Facts:
     size = "SELECT pg_database_size(current_database())"
     return {
         "server": connection.exec_driver_sql("SHOW server_version").scalar_one(),
