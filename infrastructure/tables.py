@@ -327,7 +327,7 @@ gates = Table(
     Column("decided_by", String),
     Index("ux_gates_project", "project_id", "gate_id", unique=True),
     Index("ix_gates_permission", "session_key", "permission_id"),
-    Index("ix_gates_call", "session_key", "tool_call_id"),
+    Index("ix_gates_call", "session_key", "tool_call_id", "turn_id"),
     Index("ix_gates_inbox", "project_id", "opened_at", "opened_version", "gate_id"),
 )
 Index(

@@ -99,7 +99,9 @@ def upgrade() -> None:
         sa.Column("decided_by", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "gate_id", name=op.f("pk_gates")),
     )
-    op.create_index("ix_gates_call", "gates", ["session_key", "tool_call_id"], unique=False)
+    op.create_index(
+        "ix_gates_call", "gates", ["session_key", "tool_call_id", "turn_id"], unique=False
+    )
     op.create_index(
         "ix_gates_inbox",
         "gates",
