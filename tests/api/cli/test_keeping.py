@@ -67,6 +67,9 @@ def test_space_is_given_back(on_each: Turnlog, tmp_path: Path) -> None:
     found = on_each.well("reclaim", "--json").document
     told = on_each.well("reclaim", "--quick").text
 
-    assert found.keys() == {"before_bytes", "after_bytes", "idempotency_keys"}
+    assert found.keys() == {"before_bytes", "after_bytes", "idempotency_keys", "blobs"}
     assert found["after_bytes"] > 0
-    assert told.endswith("0 idempotency keys older than a day are gone\n")
+    assert told.splitlines()[1:] == [
+        "0 idempotency keys older than a day are gone",
+        "0 blobs that no event names are gone",
+    ]
