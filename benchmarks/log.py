@@ -239,7 +239,7 @@ class Ours:
             for type_, body in self._turn(number)
         ]
         request = BatchRequest(
-            producer=ProducerStamp(producer_id="bench", epoch=1, sequence=number),
+            producer=ProducerStamp(producer_id=self._target.session_id, epoch=1, sequence=number),
             proposals=proposals,
             open=OpenSession() if number == 1 else None,
         )

@@ -74,7 +74,7 @@ def append_batch(
         Refusal: nothing is written, and no sequence number is used up.
     """
     stamp = request.producer
-    current = current_epoch(attempt.connection, target.project_id, stamp.producer_id, handler.now())
+    current = current_epoch(attempt.commit, target.project_id, stamp.producer_id, handler.now())
     events = [proposal.event for proposal in request.proposals]
     key, state = handler.state(attempt, target, keys(events, stamp.producer_id))
     if (
@@ -147,7 +147,7 @@ def next_epoch(
     interrupt: bool,
 ) -> tuple[int, list[OpenTurn]]:
     """Mint the producer's next epoch; its open turns are listed, and interrupted if asked."""
-    epoch = mint_epoch(attempt.connection, project_id, producer_id, handler.now())
+    epoch = mint_epoch(attempt.commit, project_id, producer_id, handler.now())
     left = open_turns(attempt.connection, project_id, producer_id)
     if interrupt:
         for turn in left:

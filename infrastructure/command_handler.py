@@ -81,8 +81,11 @@ class CommandHandler:
         Raises:
             SessionDamaged: the log has its facts and not its head.
         """
-        connection, memory = attempt.connection, attempt.commit.memory
-        if memory and (known := memory.find(target.project_id, target.session_id)):
+        connection, commit = attempt.connection, attempt.commit
+        commit.looked.add((target.project_id, target.session_id))
+        known = None if attempt.patient else commit.find(target.project_id, target.session_id)
+        if known is not None:
+            commit.ask_all()
             return known.key, look_up(connection, known.key, State(head=known.head), wanted, known)
         key, state = find_head(connection, target.project_id, target.session_id)
         if key is not None and attempt.patient and connection.dialect.name == "postgresql":
@@ -161,8 +164,9 @@ class CommandHandler:
         look-ups that it rests on may lie on both sides of another's commit.
         """
         if attempt.connection.dialect.name == "postgresql":
+            attempt.commit.check()
             _, now = find_head(attempt.connection, target.project_id, target.session_id)
-            if now.head.version != seen.version:
+            if now.head != seen:
                 raise Contended
 
     def _append(

@@ -8,24 +8,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+)
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
-from infrastructure.prepared import Prepared, PreparedRows, copy_rows, pipelined
-from infrastructure.remembered import Memory
+from infrastructure.prepared import (
+    Prepared,
+    PreparedRows,
+    Sent,
+    begin_pipeline,
+    copy_rows,
+    end_pipeline,
+    pipelined,
+)
+from infrastructure.remembered import Memory, Remembered
 from infrastructure.view_rows import (
+    DIVISION_BY_ZERO,
     FIELDS,
     INSERT_HEAD,
     UPDATE_HEAD,
+    UPDATE_HEAD_OR_FAIL,
     UPSERT_CALL,
     UPSERT_GATE,
     UPSERT_LOSS,
     UPSERT_MESSAGE,
     UPSERT_TURN,
+    XID,
     Values,
     message_row,
     values,
@@ -59,10 +80,21 @@ def _store(dialect: str) -> Select[Any, Any, Any]:
 
 
 _STORE: Final = Prepared(_store)
+_XID: Final = Prepared(lambda _: select(literal_column(XID, BigInteger())))
 
 
 class Contended(Exception):
     """Another writer came first; look up and decide again, in a new transaction."""
+
+
+def is_race(error: DBAPIError, *, at_end: bool) -> bool:
+    """Tell whether a transaction failed since another writer came first.
+
+    What was sent without waiting for its answer fails later: whenever the next answer is read, or
+    `at_end`.
+    """
+    found = getattr(error.orig, "sqlstate", None)
+    return found == DIVISION_BY_ZERO or (at_end and isinstance(error, IntegrityError))
 
 
 @dataclass(slots=True)
@@ -75,6 +107,15 @@ class Commit:
     ordinal: int = 0
     events: int = 0
     sessions: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    looked: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    deferring: bool = False
+    _kept: list[tuple[str, str, int, State, int]] = field(
+        default_factory=list[tuple[str, str, int, State, int]]
+    )
+    _promises: list[tuple[Sent, int]] = field(default_factory=list[tuple[Sent, int]])
+    _asked: Sent | None = None
+    _numbered: Sent | None = None
+    _xid: int | None = None
     _base: int | None = None
     _known_after: int = 0
 
@@ -100,6 +141,64 @@ class Commit:
         if self.memory is not None:
             self.memory.clear()
 
+    def find(self, project_id: str, session_id: str) -> Remembered | None:
+        """Return what this process remembers of a session, unless this transaction changed it."""
+        if self.memory is None or (self.deferring and (project_id, session_id) in self.sessions):
+            return None
+        return self.memory.find(project_id, session_id)
+
+    def keep(self, writing: "Writing", session_key: int, xid: int) -> None:
+        """Remember what was written, as soon as it may be."""
+        kept = (writing.project_id, writing.session_id, session_key, writing.state, xid)
+        if self.deferring:
+            self._kept.append(kept)
+        elif self.memory is not None:
+            self.memory.keep(*kept)
+
+    def committed(self) -> None:
+        """Remember what was written: it is committed."""
+        for kept in self._kept:
+            if self.memory is not None:
+                self.memory.keep(*kept)
+
+    def lost(self) -> None:
+        """Forget what turned out to be outdated."""
+        for project_id, session_id in self.sessions | self.looked:
+            if self.memory is not None:
+                self.memory.forget(project_id, session_id)
+
+    def promise(self, sent: Sent, expected: int) -> None:
+        """Go on as if `sent` answered `expected`; `check` whether it did."""
+        self._promises.append((sent, expected))
+
+    def check(self) -> None:
+        """Check what was promised.
+
+        Raises:
+            Contended: something else was answered.
+        """
+        promises, self._promises = self._promises, []
+        for sent, expected in promises:
+            if sent.rows().scalar_one_or_none() != expected:
+                raise Contended
+
+    def ask(self) -> None:
+        """Send for what the store says of itself, together with what is sent next."""
+        if self._base is None and self._asked is None:
+            self._asked = _STORE.send(self.connection, {})
+
+    def ask_all(self) -> None:
+        """On PostgreSQL send for what a write will need, together with what is sent next."""
+        if self.deferring and self._numbered is None:
+            self.ask()
+            self._numbered = _XID.send(self.connection, {})
+
+    def xid(self) -> int | None:
+        """Return the transaction's id, if it was asked for."""
+        if self._xid is None and self._numbered is not None:
+            self._xid = int(self._numbered.rows().scalar_one())
+        return self._xid
+
     def positions(self, xid: int, count: int) -> list[int]:
         """Return the next `count` positions; on PostgreSQL they carry the transaction's id."""
         base = self._read_store()
@@ -115,7 +214,9 @@ class Commit:
     def _read_store(self) -> int:
         """Ask the store about itself, once a transaction; return its base."""
         if self._base is None:
-            row = _STORE.run(self.connection, {}).first()
+            self.ask()
+            assert self._asked is not None  # noqa: S101 - just asked
+            row = self._asked.rows().first()
             self._base = base = int(row.base)
             self._known_after = int(row.known_after)
             if self.connection.dialect.name == "sqlite":
@@ -148,14 +249,21 @@ def write(writing: Writing) -> list[int]:
     Raises:
         Contended: the head is not where the facts were decided, or its last writer is younger.
     """
-    connection = writing.commit.connection
+    commit, connection = writing.commit, writing.commit.connection
     session_key = writing.session_key
-    writing.commit.sessions.add((writing.project_id, writing.session_id))
+    known = commit.find(writing.project_id, writing.session_id)
+    if known is not None and known.head.version != writing.seen:
+        known = None  # what was decided rests on a look-up
+    if commit.deferring:
+        begin_pipeline(connection)
+        commit.ask()
+    commit.sessions.add((writing.project_id, writing.session_id))
     if session_key is None:
         names = {"project_id": writing.project_id, "session_id": writing.session_id}
         session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())
-    xid = _write_head(writing, session_key)
-    positions = writing.commit.positions(xid, len(writing.facts))
+    xid = _write_head(writing, session_key, known)
+    commit.check()
+    positions = commit.positions(xid, len(writing.facts))
     writing.placed.extend(
         _at(fact, position) for fact, position in zip(writing.facts, positions, strict=True)
     )
@@ -169,6 +277,7 @@ def write(writing: Writing) -> list[int]:
         if fact.body is not None
     ]
     if len(events) >= COPIED_FROM and connection.dialect.name == "postgresql":
+        end_pipeline(connection)
         copy_rows(connection, t.events, events)
         copy_rows(connection, t.bodies, bodies)
         events, bodies = [], []
@@ -176,10 +285,7 @@ def write(writing: Writing) -> list[int]:
         _INSERT_EVENT.rows(connection, events)
         _INSERT_BODY.rows(connection, bodies)
         write_views(connection, session_key, writing.project_id, writing.changes)
-    if writing.commit.memory is not None:
-        writing.commit.memory.keep(
-            writing.project_id, writing.session_id, session_key, writing.state
-        )
+    commit.keep(writing, session_key, xid)
     return positions
 
 
@@ -191,24 +297,22 @@ def _keep_blobs(writing: Writing, session_key: int) -> None:
 
 
 def _at(fact: Recorded, position: int) -> Recorded:
-    return Recorded(
-        envelope=fact.envelope,
-        position=position,
-        previous=fact.previous,
-        hash=fact.hash,
-        salt=fact.salt,
-        body=fact.body,
-        event=fact.event,
-    )
+    return fact._replace(position=position)
 
 
-def _write_head(writing: Writing, session_key: int) -> int:
+def _write_head(writing: Writing, session_key: int, known: Remembered | None) -> int:
     connection = writing.commit.connection
     head = FIELDS[Head](writing.state.head)
     if writing.seen == 0:
         row = (session_key, writing.project_id, *head)
         return int(INSERT_HEAD.row(connection, row).scalar_one())
-    xid = UPDATE_HEAD.row(connection, (session_key, writing.seen, *head)).scalar_one_or_none()
+    writer = None if known is None else known.writer
+    row = (session_key, writing.seen, writer, *head)
+    known_xid = writing.commit.xid()
+    if known_xid is not None:  # nothing has to be waited for
+        UPDATE_HEAD_OR_FAIL.send_row(connection, row).unread()
+        return known_xid
+    xid = UPDATE_HEAD.row(connection, row).scalar_one_or_none()
     if xid is None:
         raise Contended
     return int(xid)

@@ -104,7 +104,6 @@ def postgres_engine(url: URL, pool_size: int) -> Engine:
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=0,
-        pool_pre_ping=True,
         pool_recycle=RECYCLED_S,
         isolation_level="READ COMMITTED",
     )

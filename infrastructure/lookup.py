@@ -14,7 +14,7 @@ from domain.pieces import pieces_of
 from domain.recorded import ProducerStamp
 from domain.state import Piece, Placed, State, Tail
 from infrastructure import tables as t
-from infrastructure.prepared import Prepared
+from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
 from infrastructure.remembered import Remembered
 from infrastructure.view_rows import (
@@ -126,6 +126,8 @@ def look_up(
     """Fill `state`, which has its head, with what `wanted` names, and is not `known` anyway."""
     find = _Finder(connection, session_key, state, known)
     head = state.head
+    if is_pipelined(connection):
+        find.ask(wanted)
     find.turns({*wanted.turns, *(() if head.turn_id is None else (head.turn_id,))})
     find.gates(wanted)
     find.calls(wanted)
@@ -155,10 +157,34 @@ class _Finder:
         self._connection = connection
         self._key = session_key
         self._state = state
+        self._sent: dict[tuple[object, ...], Sent] = {}
         self._known = known or Remembered(session_key, state.head)
 
     def rows(self, statement: Prepared, **params: object) -> list[Any]:
-        return list(statement.run(self._connection, {"session_key": self._key, **params}))
+        sent = self._sent.pop((statement, *params.values()), None)
+        if sent is not None:
+            return sent.rows()
+        return statement.run(self._connection, {"session_key": self._key, **params})
+
+    def ask(self, wanted: Keys) -> None:
+        """Send at once what `wanted` names; each answer is read where it is needed."""
+        known, head = self._known, self._state.head
+        open_turn = None if known.turn is None else known.turn.turn_id
+        for turn_id in {*wanted.turns, head.turn_id} - {None, open_turn}:
+            self._send(_TURN, turn_id=turn_id)
+        for turn_id, call_id in wanted.calls:
+            self._send(_CALLS, turn_id=turn_id, tool_call_id=call_id)
+        for message_id in wanted.message_ids:
+            self._send(_NAMED, message_id=message_id)
+        for producer_id in wanted.producers - known.producers.keys():
+            self._send(_LAST_BATCH, producer_id=producer_id)
+        if head.open_gates:
+            self._send(_OPEN_GATES)
+
+    def _send(self, statement: Prepared, **params: object) -> None:
+        self._sent[statement, *params.values()] = statement.send(
+            self._connection, {"session_key": self._key, **params}
+        )
 
     def turns(self, turn_ids: set[str]) -> None:
         open_turn = self._known.turn

@@ -7,7 +7,7 @@ pass: integers, text, bytes, None; rows come back as the driver gives them, with
 
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -55,6 +55,7 @@ class _Compiled:
     sql: str
     order: tuple[str, ...]
     constants: dict[str, object]
+    answers: bool
     row: Callable[..., Any] | None = None
 
     def arranged(self, params: Params) -> Values:
@@ -78,19 +79,27 @@ class Prepared:
         compiled = self._compiled(connection)
         return self._once(connection, compiled, compiled.arranged(params))
 
+    def send(self, connection: Connection, params: Params) -> "Sent":
+        """Execute once, and have the answer later: within a pipeline, without waiting for it.
+
+        Raises:
+            DBAPIError: as `run`; within a pipeline perhaps later.
+        """
+        compiled = self._compiled(connection)
+        return self._sent(connection, compiled, compiled.arranged(params))
+
     def _once(self, connection: Connection, compiled: _Compiled, values: Values) -> Rows:
+        sent = self._sent(connection, compiled, values)
+        return sent.rows() if compiled.answers else sent.unread()
+
+    def _sent(self, connection: Connection, compiled: _Compiled, values: Values) -> "Sent":
         cursor = _cursor(connection)
         try:
             cursor.execute(compiled.sql, values)
-            if cursor.description is None:
-                return Rows()
-            if compiled.row is None:
-                compiled.row = _row_class(tuple(column[0] for column in cursor.description))
-            return Rows(map(compiled.row, cursor.fetchall()))
         except connection.dialect.loaded_dbapi.Error as error:
-            raise named(error, compiled.sql, connection) from error
-        finally:
             cursor.close()
+            raise named(error, compiled.sql, connection) from error
+        return Sent(connection, compiled, cursor)
 
     def sent(self, connection: Connection, params: Params) -> Any:  # noqa: ANN401 - the driver's own
         """Execute and return the driver's cursor; in a pipeline there is no answer to read yet.
@@ -132,11 +141,48 @@ class Prepared:
         name = connection.dialect.name
         known = self._known.get(name)
         if known is None:
-            built: Any = self._build(name).compile(dialect=_POSITIONAL[name]())
+            statement: Any = self._build(name)
+            built = statement.compile(dialect=_POSITIONAL[name]())
             params = cast("dict[str, object]", built.params or {})
             constants = {n: value for n, value in params.items() if value is not None}
-            known = self._known[name] = _Compiled(str(built), tuple(built.positiontup), constants)
+            known = self._known[name] = _Compiled(
+                str(built),
+                tuple(built.positiontup),
+                constants,
+                answers=statement.is_select or bool(statement.returning_column_descriptions),
+            )
         return known
+
+
+class Sent:
+    """A statement that was sent to the database."""
+
+    def __init__(self, connection: Connection, compiled: _Compiled, cursor: Any) -> None:  # noqa: ANN401 - the driver's own
+        self._connection: Final = connection
+        self._compiled: Final = compiled
+        self._cursor: Final = cursor
+
+    def rows(self) -> Rows:
+        """Return what it answers, once it does.
+
+        Raises:
+            DBAPIError: as `Prepared.run`.
+        """
+        compiled, cursor = self._compiled, self._cursor
+        try:
+            found = cursor.fetchall()
+            if compiled.row is None:
+                compiled.row = _row_class(tuple(column[0] for column in cursor.description))
+            return Rows(map(compiled.row, found))
+        except self._connection.dialect.loaded_dbapi.Error as error:
+            raise named(error, compiled.sql, self._connection) from error
+        finally:
+            cursor.close()
+
+    def unread(self) -> Rows:
+        """Return nothing: it has no answer."""
+        self._cursor.close()
+        return Rows()
 
 
 class PreparedRows(Prepared):
@@ -166,6 +212,15 @@ class PreparedRows(Prepared):
         pick = self._picks.get(connection.dialect.name) or self._pick(connection)
         return self._once(connection, self._compiled(connection), pick(row))
 
+    def send_row(self, connection: Connection, row: Values) -> Sent:
+        """Execute for one row, and have the answer later.
+
+        Raises:
+            DBAPIError: as `send`.
+        """
+        pick = self._picks.get(connection.dialect.name) or self._pick(connection)
+        return self._sent(connection, self._compiled(connection), pick(row))
+
     def _pick(self, connection: Connection) -> Callable[[Values], Values]:
         order = self._compiled(connection).order
         pick = cast(
@@ -175,6 +230,7 @@ class PreparedRows(Prepared):
         return pick
 
 
+_PIPELINE: Final = "turnlog-pipeline"
 _POSITIONAL: Final[Mapping[str, Callable[[], Any]]] = {
     "sqlite": partial(cast("Any", SQLiteDialect_pysqlite), paramstyle="qmark"),
     "postgresql": partial(cast("Any", PGDialect_psycopg), paramstyle="format"),
@@ -191,12 +247,43 @@ def pipelined(connection: Connection) -> Generator[None]:
     Raises:
         DBAPIError: as `Prepared.run`, at the latest at the end.
     """
-    if connection.dialect.name != "postgresql":
+    if connection.dialect.name != "postgresql" or _PIPELINE in connection.info:
         yield
         return
+    begin_pipeline(connection)
     try:
-        with cast("Any", connection.connection.driver_connection).pipeline():
-            yield
+        yield
+    except BaseException:
+        with suppress(DBAPIError):
+            end_pipeline(connection)
+        raise
+    end_pipeline(connection)
+
+
+def is_pipelined(connection: Connection) -> bool:
+    """Tell whether a pipeline is open."""
+    return _PIPELINE in connection.info
+
+
+def begin_pipeline(connection: Connection) -> None:
+    """Have PostgreSQL take statements without waiting for each answer, until `end_pipeline`."""
+    if _PIPELINE not in connection.info:
+        pipeline = cast("Any", connection.connection.driver_connection).pipeline()
+        pipeline.__enter__()
+        connection.info[_PIPELINE] = pipeline
+
+
+def end_pipeline(connection: Connection) -> None:
+    """Wait for what is still to be answered, if a pipeline is open.
+
+    Raises:
+        DBAPIError: the first thing that went wrong in it.
+    """
+    pipeline = connection.info.pop(_PIPELINE, None)
+    if pipeline is None:
+        return
+    try:
+        pipeline.__exit__(None, None, None)
     except connection.dialect.loaded_dbapi.Error as error:
         raise named(error, "a pipeline", connection) from error
 

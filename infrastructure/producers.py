@@ -16,6 +16,7 @@ from domain.recorded import ProducerStamp, Recorded
 from domain.registry import NAMES
 from infrastructure import tables as t
 from infrastructure.blobs import completed
+from infrastructure.commit import Commit
 from infrastructure.mapper import recorded_of
 from infrastructure.prepared import Prepared
 from infrastructure.recorder import stream_facts
@@ -68,18 +69,28 @@ class OpenTurn:
     open_gates: int
 
 
-def current_epoch(connection: Connection, project_id: str, producer_id: str, now: int) -> int:
+def current_epoch(commit: Commit, project_id: str, producer_id: str, now: int) -> int:
     """Return the epoch that may write; on PostgreSQL it stays so until the transaction ends."""
+    connection, memory = commit.connection, commit.memory
     who = {"project_id": project_id, "producer_id": producer_id}
+    known = None if memory is None else memory.epochs.get((project_id, producer_id))
+    if known is not None:
+        if commit.deferring:
+            commit.promise(_EPOCH.send(connection, who), known)
+        return known
     epoch = _EPOCH.run(connection, who).scalar_one_or_none()
+    if epoch is not None and memory is not None:
+        memory.keep_epoch(project_id, producer_id, int(epoch))
     if epoch is None:
         _KNOW.run(connection, who | {"epoch": FIRST_EPOCH, "minted_at": now})
         epoch = _EPOCH.run(connection, who).scalar_one()
     return int(epoch)
 
 
-def mint_epoch(connection: Connection, project_id: str, producer_id: str, now: int) -> int:
+def mint_epoch(commit: Commit, project_id: str, producer_id: str, now: int) -> int:
     """Fence every earlier epoch of the producer; return the new one."""
+    commit.forget()
+    connection = commit.connection
     current_epoch_row = (
         t.producers.update()
         .where(t.producers.c.project_id == project_id, t.producers.c.producer_id == producer_id)

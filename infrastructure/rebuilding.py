@@ -214,7 +214,9 @@ class _Folded:
         """Update the head where it is; a new one has the newest writer that the log knows of."""
         row = self._row(self._state.head)
         mine = t.heads.c.session_key == self._stream.key
-        if connection.execute(t.heads.update().where(mine).values(row)).rowcount == 0:
+        # Whoever remembers this session is told by another last writer.
+        last = {"last_xid": text(XID)} if connection.dialect.name == "postgresql" else {}
+        if connection.execute(t.heads.update().where(mine).values(row | last)).rowcount == 0:
             writer = "0" if connection.dialect.name == "sqlite" else _NEWEST_WRITER
             bound = text(writer).bindparams(**({} if writer == "0" else {"key": self._stream.key}))
             connection.execute(t.heads.insert().values(row | {"last_xid": bound}))

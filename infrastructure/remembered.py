@@ -1,11 +1,14 @@
-"""What does the one writer of a SQLite file still know of a session from its own last commit?
+"""What does this process still know of a session from its own last commit?
 
-What a look-up would find: only the newest of what every append asks for. It holds while nobody else
-wrote: another process moves `PRAGMA data_version`, other work of this one is counted. What was
-undone is forgotten together with everything else; to forget costs a look-up, to err a session.
+What a look-up would find: only the newest of what every append asks for. On SQLite it holds while
+nobody else wrote: another process moves `PRAGMA data_version`, other work of this one is counted;
+what was undone is forgotten together with everything else. On PostgreSQL anybody may have written:
+what is decided on it is written, or refused, only if the head's last writer is still the one that
+is remembered.
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -25,6 +28,7 @@ class Remembered(NamedTuple):
         turn: The turn that has not ended, if it is known.
         message: The last message, with what it is made of in `tail`, if both are known.
         producers: The last batch of some producers.
+        writer: The id of the transaction that wrote it, on PostgreSQL.
     """
 
     key: int
@@ -33,13 +37,20 @@ class Remembered(NamedTuple):
     message: Placed | None = None
     tail: Tail | None = None
     producers: dict[str, ProducerStamp] = {}  # noqa: RUF012 - never changed, always replaced
+    writer: int = 0
 
 
 class Memory:
-    """Sessions by project and id, as of the writer's last commit or its open transaction."""
+    """Sessions by project and id; on SQLite with what the open transaction wrote.
+
+    Attributes:
+        epochs: The epoch of a producer, by project and producer.
+    """
 
     def __init__(self, written: Callable[[], int]) -> None:
-        """Take what counts the transactions that this process has begun."""
+        """Take what counts the transactions that this process has begun, on SQLite."""
+        self.epochs: Final[dict[tuple[str, str], int]] = {}
+        self._lock: Final = Lock()
         self._written: Final = written
         self._sessions: Final[dict[tuple[str, str], Remembered]] = {}
         self._holds: tuple[object, int, int] | None = None
@@ -50,17 +61,44 @@ class Memory:
         (version,) = run_driver(connection, "PRAGMA data_version").fetchone()
         written = self._written()
         if self._holds != (driver, version, written - 1):
-            self._sessions.clear()
+            self.clear()
         self._holds = (driver, version, written)
 
     def find(self, project_id: str, session_id: str) -> Remembered | None:
         """Return what is known of a session."""
         return self._sessions.get((project_id, session_id))
 
-    def keep(self, project_id: str, session_id: str, key: int, state: State) -> None:
+    def keep(
+        self, project_id: str, session_id: str, key: int, state: State, writer: int = 0
+    ) -> None:
         """Keep a session as it was just written."""
-        name = (project_id, session_id)
+        with self._lock:
+            self._keep((project_id, session_id), key, state, writer)
+
+    def keep_epoch(self, project_id: str, producer_id: str, epoch: int) -> None:
+        """Keep the epoch of a producer."""
+        with self._lock:
+            if len(self.epochs) >= SESSIONS:
+                self.epochs.clear()
+            self.epochs[project_id, producer_id] = epoch
+
+    def forget(self, project_id: str, session_id: str) -> None:
+        """Forget a session, and every epoch."""
+        with self._lock:
+            self._sessions.pop((project_id, session_id), None)
+            self.epochs.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._sessions.clear()
+            self.epochs.clear()
+
+    def _keep(self, name: tuple[str, str], key: int, state: State, writer: int) -> None:
         before = self._sessions.pop(name, None)
+        if before is not None and before.head.version > state.head.version:
+            self._sessions[name] = before  # another thread committed later, and came first
+            return
         if len(self._sessions) >= SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         producers = state.producers
@@ -76,8 +114,5 @@ class Memory:
             state.messages.get(head.messages - 1) if known else None,
             state.tail if known else None,
             producers if len(producers) <= PRODUCERS else {},
+            writer,
         )
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._sessions.clear()

@@ -10,12 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
-from infrastructure.commit import Commit, Contended
+from infrastructure.commit import Commit, Contended, is_race
 from infrastructure.database import Database
 from infrastructure.prepared import run_driver
 from infrastructure.remembered import Memory
@@ -64,7 +65,8 @@ class Runner:
         self._turn: Final = Lock()
         self._closing: Final = Lock()
         self._closed = False
-        self._memory: Final = Memory(database.written) if database.kind == "sqlite" else None
+        self._memory: Final = Memory(database.written)
+        self._room: Final = Semaphore(threads)
         if self._pool is None:
             self._thread.start()
 
@@ -79,8 +81,11 @@ class Runner:
             return future
 
     def run(self, work: Work[Answer]) -> Answer:
-        """Have `work` run, and wait; on SQLite it runs here and now if nobody else writes."""
-        if self._pool is not None or not self._queue.empty() or not self._turn.acquire(False):  # noqa: FBT003
+        """Have `work` run, and wait; it runs in this thread unless another writes to SQLite."""
+        if self._pool is not None:
+            self._check_open()
+            return self._alone(work)
+        if not self._queue.empty() or not self._turn.acquire(False):  # noqa: FBT003
             return self.submit(work).result()
         try:
             self._check_open()
@@ -107,14 +112,39 @@ class Runner:
             raise RuntimeError("the runner is closed")
 
     def _alone(self, work: Work[Answer]) -> Answer:
-        for attempt in range(ATTEMPTS):
-            try:
-                with self._database.write() as connection:
-                    return work(Attempt(Commit(connection), patient=attempt > 0))
-            except Contended:
-                if attempt == ATTEMPTS - 1:
-                    raise
+        with self._room:
+            for attempt in range(ATTEMPTS):
+                try:
+                    return self._attempted(work, patient=attempt > 0)
+                except Contended:
+                    if attempt == ATTEMPTS - 1:
+                        raise
         raise AssertionError
+
+    def _attempted(self, work: Work[Answer], *, patient: bool) -> Answer:
+        """Return what `work` does in one transaction of PostgreSQL, once it is committed.
+
+        Raises:
+            Contended: another writer came first.
+        """
+        commit: Commit | None = None
+        done = False
+        try:
+            with self._database.write_quickly() as connection:
+                commit = Commit(connection, self._memory, deferring=True)
+                answer = work(Attempt(commit, patient=patient))
+                done = True
+        except Contended:
+            if commit is not None:
+                commit.lost()
+            raise
+        except DBAPIError as error:
+            if commit is None or not is_race(error, at_end=done):
+                raise
+            commit.lost()
+            raise Contended from error
+        commit.committed()
+        return answer
 
     def _serve(self) -> None:
         while (job := self._queue.get()) is not None:
@@ -152,8 +182,7 @@ class Runner:
         try:
             with self._database.write() as connection:
                 commit = Commit(connection, self._memory)
-                if self._memory is not None:
-                    self._memory.begin(connection)
+                self._memory.begin(connection)
                 return work(commit)
         except BaseException:
             if commit is not None and commit.events:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
-from sqlalchemy import Table, bindparam, select, text
+from sqlalchemy import Integer, Select, Table, bindparam, literal_column, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Row
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from domain.state import Call, Gate, Head, Loss, Placed, Turn
 from infrastructure import tables as t
@@ -155,19 +156,32 @@ INSERT_HEAD: Final = PreparedRows(
     ("session_key", "project_id", *_NAMES[Head]),
 )
 _HEAD_KEYS: Final = {"session_key", "project_id", "last_xid"}
-UPDATE_HEAD: Final = PreparedRows(
-    lambda dialect: (
+_UNTOUCHED: Final = f"last_xid <= {XID} AND last_xid = coalesce(CAST(:writer_ AS bigint), last_xid)"
+
+
+def _update_head(dialect: str) -> ReturningUpdate[Any]:
+    return (
         t.heads.update()
         .where(
             t.heads.c.session_key == bindparam("session_key_"),
             t.heads.c.version == bindparam("seen_"),
-            text("1=1" if dialect == "sqlite" else f"last_xid <= {XID}"),
+            text("1=1" if dialect == "sqlite" else _UNTOUCHED),
         )
         .values(_head_columns(dialect, _HEAD_KEYS))
         .returning(t.heads.c.last_xid)
-    ),
-    ("session_key_", "seen_", *_NAMES[Head]),
-)
+    )
+
+
+def _update_head_or_fail(dialect: str) -> Select[int]:
+    moved = _update_head(dialect).cte("moved")
+    return select(literal_column("1 / count(*)", Integer())).select_from(moved)
+
+
+UPDATE_HEAD: Final = PreparedRows(_update_head, ("session_key_", "seen_", "writer_", *_NAMES[Head]))
+UPDATE_HEAD_OR_FAIL: Final = PreparedRows(_update_head_or_fail, UPDATE_HEAD.names)
+"""On PostgreSQL: divides by the number of heads that were updated, so that where there is none the
+transaction fails by itself, whatever was sent after it."""
+DIVISION_BY_ZERO: Final = "22012"
 
 FIND_HEAD: Final = Prepared(
     lambda _: (

@@ -2,7 +2,7 @@
 
 On SQLite every statement that is executed is traced. On PostgreSQL a relay reads along what goes
 over the wire: a statement is a command that the server completed, a round trip is a message after
-which a client waits (Sync, or a simple query), unless all that it waits for is a statement prepared
+which a client waits (Sync, Flush, or a simple query), unless all that it waits for is a statement prepared
 for later. What ends or begins a transaction is no statement, and a commit is one that has something
 to make durable.
 """
@@ -21,7 +21,8 @@ from sqlalchemy.pool import Pool
 from tests.infrastructure.cut_connection import hang_up, receive
 
 LENGTH = 4
-SIMPLE_QUERY, SYNC = b"Q", b"S"
+SIMPLE_QUERY = b"Q"
+AWAITS = b"SH"  # Sync, and Flush of a pipeline that goes on
 PREPARES = b"PC"  # Parse, and Close of one that is not needed any more
 COMPLETED = b"C"
 CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
@@ -142,7 +143,7 @@ def _up(client: socket.socket, upstream: socket.socket, meter: Meter) -> None:
     works = False
     while data := receive(client):
         for type_, _ in messages.take(data):
-            if type_ == SYNC:
+            if type_ in AWAITS:
                 meter.add(trips=works)
                 works = False
             else:

@@ -4,6 +4,7 @@ Each test has something happen behind its back, or be undone, and then appends.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -15,12 +16,14 @@ from sqlalchemy.exc import DatabaseError
 from domain import commands as c
 from domain.keys import Keys, keys_of
 from domain.recorded import ProducerStamp
-from domain.refusals import SequenceGap, SessionExists
+from domain.refusals import Fenced, SequenceGap, SessionExists, UnknownEpoch
 from domain.state import Head, State
+from infrastructure.appending import next_epoch
 from infrastructure.rebuilding import rebuild
 from infrastructure.remembered import PRODUCERS, SESSIONS, Memory
 from infrastructure.runner import Attempt
 from tests.conftest import NewDatabase
+from tests.databases import DATABASE_KINDS
 from tests.domain.test_laws import HISTORIES, Step, in_its_turn
 from tests.infrastructure.test_lookup import COUNT, EVERYTHING, carry_out, expected
 from tests.infrastructure.test_runner import one_group, submit
@@ -47,6 +50,14 @@ def url(new_database: NewDatabase) -> str:
 def store(url: str) -> Iterator[Store]:
     with opened(url) as store:
         yield store
+
+
+@pytest.fixture(params=DATABASE_KINDS)
+def two(new_database: NewDatabase, request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
+    """Give two processes' worth of one database."""
+    url = new_database(request.param)
+    with opened(url) as store, opened(url) as other:
+        yield store, other
 
 
 def remembered(store: Store, session_id: str = "s1", project_id: str = "default") -> Any:  # noqa: ANN401
@@ -109,21 +120,88 @@ def test_an_open_turn_and_its_last_message_are_remembered(store: Store) -> None:
     ] == expected(store, target("s1"), EVERYTHING)
 
 
-def test_what_another_process_wrote_is_seen(store: Store, url: str) -> None:
-    with opened(url) as other:
-        store.append([note(b"1")], producer_id="p1")
-        other.append([note(b"2")], producer_id="p2")
-        store.append([note(b"3")], producer_id="p1")
-        other.append([note(b"4")], producer_id="p2")
-        assert store.append([note(b"5")], producer_id="p1").head.version == 6
+def test_what_another_process_wrote_is_seen(two: tuple[Store, Store]) -> None:
+    store, other = two
+    store.append([note(b"1")], producer_id="p1")
+    other.append([note(b"2")], producer_id="p2")
+    store.append([note(b"3")], producer_id="p1")
+    other.append([note(b"4")], producer_id="p2")
+    assert store.append([note(b"5")], producer_id="p1").head.version == 6
     assert versions(store) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_batch_that_another_process_took_is_found(store: Store, url: str) -> None:
+def test_a_batch_that_another_process_took_is_found(two: tuple[Store, Store]) -> None:
+    store, other = two
     store.append([note(b"1")])
-    with opened(url) as other:
-        other.send(batch([note(b"2")], sequence=2))
+    other.send(batch([note(b"2")], sequence=2))
     assert store.send(batch([note(b"2")], sequence=2)).replayed
+    assert versions(store) == [1, 2, 3]
+
+
+def test_a_refusal_rests_on_what_another_process_wrote(two: tuple[Store, Store]) -> None:
+    store, other = two
+    store.append(turn("t1")[:1])
+    other.append(turn("t1")[1:], producer_id="p2")
+    assert store.send(batch(turn("t2")[:1], sequence=2)).appended.head.turns == 2
+    with pytest.raises(SequenceGap) as refused:
+        other.send(batch([note(b"2")], "p1", sequence=4))
+    assert refused.value.expected == 3
+
+
+def test_an_epoch_that_another_process_minted_fences(two: tuple[Store, Store]) -> None:
+    store, other = two
+    store.append([note(b"1")])
+    store.append([note(b"2")])
+    mint(other)
+    with pytest.raises(Fenced):
+        store.append([note(b"3")])
+    later = replace(batch([note(b"3")]), producer=second_epoch(1), previous=(1, 2))
+    assert store.send(later).appended.head.version == 4
+    mint(other)
+    with pytest.raises(Fenced):
+        store.send(replace(later, producer=second_epoch(2)))
+    assert versions(store) == [1, 2, 3, 4]
+
+
+def test_a_new_epoch_is_known_to_whoever_remembers_the_old_one(two: tuple[Store, Store]) -> None:
+    store, other = two
+    store.append([note(b"1")])
+    with pytest.raises(UnknownEpoch):
+        store.send(replace(batch([note(b"2")]), producer=second_epoch(1), previous=(1, 1)))
+    mint(other)
+    later = replace(batch([note(b"2")]), producer=second_epoch(1), previous=(1, 1))
+    assert store.send(later).appended.head.version == 3
+
+
+def test_a_view_that_another_process_made_again_is_seen(two: tuple[Store, Store]) -> None:
+    store, other = two
+    with other.transaction() as commit:
+        other.carry_out(commit, "s1", note(b"1"))
+    with other.transaction() as commit:
+        commit.connection.execute(text("UPDATE heads SET title = 'damaged'"))
+    assert store.append([note(b"2")]).head.title == "damaged"
+    rebuild(other.database, other.runner)
+    assert store.append([note(b"3")]).head.title is None
+    assert rebuild(other.database, other.runner, check_only=True).differences == ()
+
+
+def test_two_processes_that_take_turns_leave_no_gap(two: tuple[Store, Store]) -> None:
+    for number in range(10):
+        for name, store in zip("ab", two, strict=True):
+            store.append([note(b"%d" % number)], producer_id=name)
+            store.append(turn(f"{name}{number}"), producer_id=name)
+    assert versions(two[0]) == list(range(1, 102))
+    assert rebuild(two[0].database, two[0].runner, check_only=True).differences == ()
+
+
+def second_epoch(sequence: int) -> ProducerStamp:
+    return ProducerStamp(producer_id="p1", epoch=2, sequence=sequence)
+
+
+def mint(store: Store) -> None:
+    store.runner.run(
+        lambda attempt: next_epoch(store.handler, attempt, "default", "p1", NOBODY, interrupt=False)
+    )
 
 
 def test_what_this_process_wrote_past_the_runner_is_seen(store: Store) -> None:
@@ -220,7 +298,7 @@ def test_only_so_many_sessions_and_producers_are_remembered() -> None:
     for number in range(PRODUCERS + 1):
         name = f"p{number}"
         stamp = ProducerStamp(producer_id=name, epoch=1, sequence=number)
-        memory.keep("default", "s1", 1, State(producers={name: stamp}))
+        memory.keep("default", "s1", 1, State(head=Head(version=1), producers={name: stamp}))
         known = memory.find("default", "s1")
         assert known is not None
         assert len(known.producers) == (number + 1 if number < PRODUCERS else 0)
