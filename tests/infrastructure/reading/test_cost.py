@@ -145,3 +145,14 @@ def test_a_list_of_sessions_is_read_in_the_order_of_an_index(
 
     assert any(f"heads USING INDEX {index} ({among})" in step for step in steps), steps
     assert not any(scans(step) for step in steps), steps
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_the_gates_of_other_turns_with_the_same_call_id_are_not_looked_at(store: Store) -> None:
+    long_session(store, 3)
+    steps = plan(store, last_page)
+
+    place = "gates USING INDEX ix_gates_call (session_key=? AND tool_call_id=? AND turn_id=?)"
+    looks = [step for step in steps if " gates USING" in step]
+    assert looks
+    assert all(place in step for step in looks), looks
