@@ -73,7 +73,7 @@ def test_what_differs_is_said_and_mended(
     found = Rebuilt(sessions=1, equal=0, differences=(expected,))
     assert rebuild(store.database, store.runner, check_only=True) == found
     assert rebuild(store.database, store.runner) == found
-    assert rows(store) == before
+    assert _without_writer(rows(store)) == _without_writer(before)
     assert rebuild(store.database, store.runner).equal == 1
 
 
