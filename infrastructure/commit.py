@@ -31,7 +31,6 @@ from infrastructure.prepared import (
     Sent,
     begin_pipeline,
     copy_rows,
-    end_pipeline,
     pipelined,
 )
 from infrastructure.remembered import Memory, Remembered
@@ -80,7 +79,11 @@ def _store(dialect: str) -> Select[Any, Any, Any]:
 
 
 _STORE: Final = Prepared(_store)
-_XID: Final = Prepared(lambda _: select(literal_column(XID, BigInteger())))
+_STORE_AND_XID: Final = Prepared(
+    lambda _: select(
+        t.store.c.base, t.store.c.known_after, literal_column(XID, BigInteger()).label("xid")
+    )
+)
 
 
 class Contended(Exception):
@@ -114,7 +117,7 @@ class Commit:
     )
     _promises: list[tuple[Sent, int]] = field(default_factory=list[tuple[Sent, int]])
     _asked: Sent | None = None
-    _numbered: Sent | None = None
+    _with_xid: bool = False
     _xid: int | None = None
     _base: int | None = None
     _known_after: int = 0
@@ -189,14 +192,14 @@ class Commit:
 
     def ask_all(self) -> None:
         """On PostgreSQL send for what a write will need, together with what is sent next."""
-        if self.deferring and self._numbered is None:
-            self.ask()
-            self._numbered = _XID.send(self.connection, {})
+        if self.deferring and self._base is None and self._asked is None:
+            self._asked = _STORE_AND_XID.send(self.connection, {})
+            self._with_xid = True
 
     def xid(self) -> int | None:
         """Return the transaction's id, if it was asked for."""
-        if self._xid is None and self._numbered is not None:
-            self._xid = int(self._numbered.rows().scalar_one())
+        if self._with_xid:
+            self._read_store()
         return self._xid
 
     def positions(self, xid: int, count: int) -> list[int]:
@@ -219,6 +222,8 @@ class Commit:
             row = self._asked.rows().first()
             self._base = base = int(row.base)
             self._known_after = int(row.known_after)
+            if self._with_xid:
+                self._xid = int(row.xid)
             if self.connection.dialect.name == "sqlite":
                 self.last_position = max(int(row.last), base)
         return self._base
@@ -277,7 +282,6 @@ def write(writing: Writing) -> list[int]:
         if fact.body is not None
     ]
     if len(events) >= COPIED_FROM and connection.dialect.name == "postgresql":
-        end_pipeline(connection)
         copy_rows(connection, t.events, events)
         copy_rows(connection, t.bodies, bodies)
         events, bodies = [], []

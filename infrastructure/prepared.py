@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
@@ -28,6 +29,8 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 
+TOGETHER: Final = 16
+"""So many rows go to PostgreSQL in one statement: each statement costs it more than a row."""
 Params: TypeAlias = Mapping[str, object]
 Values: TypeAlias = tuple[object, ...]
 
@@ -191,6 +194,7 @@ class PreparedRows(Prepared):
     def __init__(self, build: Callable[[str], ClauseElement], names: Sequence[str]) -> None:
         super().__init__(build)
         self.names: Final = tuple(names)
+        self._wider: Final[dict[int, _Compiled]] = {}
         self._picks: Final[dict[str, Callable[[Values], Values]]] = {}
 
     def rows(self, connection: Connection, rows: Sequence[Values]) -> None:
@@ -199,8 +203,13 @@ class PreparedRows(Prepared):
         Raises:
             DBAPIError: as `run`.
         """
-        if rows:
-            pick = self._picks.get(connection.dialect.name) or self._pick(connection)
+        if not rows:
+            return
+        pick = self._picks.get(connection.dialect.name) or self._pick(connection)
+        if 1 < len(rows) <= TOGETHER and connection.dialect.name == "postgresql":
+            values = tuple(chain.from_iterable(map(pick, rows)))
+            self._once(connection, self._for_rows(connection, len(rows)), values)
+        else:
             self._each(connection, list(map(pick, rows)))
 
     def row(self, connection: Connection, row: Values) -> Rows:
@@ -220,6 +229,17 @@ class PreparedRows(Prepared):
         """
         pick = self._picks.get(connection.dialect.name) or self._pick(connection)
         return self._sent(connection, self._compiled(connection), pick(row))
+
+    def _for_rows(self, connection: Connection, count: int) -> _Compiled:
+        """Return the statement for so many rows at once."""
+        found = self._wider.get(count)
+        if found is None:
+            one = self._compiled(connection)
+            _, _, group = one.sql.partition(" VALUES ")
+            group = group[: group.index(")") + 1]
+            sql = one.sql.replace(group, ", ".join([group] * count), 1)
+            found = self._wider[count] = _Compiled(sql, (), {}, answers=one.answers)
+        return found
 
     def _pick(self, connection: Connection) -> Callable[[Values], Values]:
         order = self._compiled(connection).order
@@ -322,11 +342,12 @@ def together(connection: Connection, *asked: tuple[Prepared, Params]) -> list[li
 def copy_rows(connection: Connection, table: Table, rows: Iterable[Values]) -> None:
     """Insert rows, each in the order of its columns, into a table of PostgreSQL by COPY.
 
-    Not within a pipeline.
+    A pipeline that is open ends before.
 
     Raises:
         DBAPIError: as `Prepared.run`.
     """
+    end_pipeline(connection)
     names = [column.name for column in table.columns]
     statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
     cursor = _cursor(connection)
