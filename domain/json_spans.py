@@ -7,10 +7,11 @@ nothing around it is touched.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*+")
 _SKIPPER: Final = json.JSONDecoder()
+_Wanted: TypeAlias = tuple[int, list[str]]
 
 
 class Span(NamedTuple):
@@ -48,23 +49,38 @@ def children(text: str, at: int) -> Iterator[Span]:
             at = _after_space(text, at + 1)
 
 
-def find(text: str, pointer: str) -> tuple[int, int]:
-    """Return where the value at a JSON pointer (RFC 6901) stands.
+def find(text: str, pointers: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where the value at each of these JSON pointers (RFC 6901) stands, in one walk.
 
     Raises:
-        NoSuchPlace: there is none, or it is the whole text.
+        NoSuchPlace: at one there is none, or it is the whole text.
     """
-    span: Span | None = None
-    for token in pointer.split("/")[1:]:
-        at = start_of(text) if span is None else span.start
-        wanted = token.replace("~1", "/").replace("~0", "~")
-        inside = children(text, at) if text[at] in "[{" else iter(())
-        span = next((child for child in inside if child.key == wanted), None)
-        if span is None:
-            raise NoSuchPlace
-    if span is None:
+    found: dict[int, tuple[int, int]] = {}
+    _find(text, start_of(text), list(enumerate(map(_tokens, pointers))), found)
+    if len(found) < len(pointers):
         raise NoSuchPlace
-    return span.start, span.end
+    return [found[number] for number in range(len(pointers))]
+
+
+def _find(text: str, at: int, wanted: Sequence[_Wanted], found: dict[int, tuple[int, int]]) -> None:
+    """Note where the values stand whose numbers and ways from `at` on are `wanted`."""
+    by_key: dict[str, list[_Wanted]] = {}
+    for number, tokens in wanted:
+        if tokens:
+            by_key.setdefault(tokens[0], []).append((number, tokens[1:]))
+    inside = children(text, at) if by_key and text[at] in "[{" else iter(())
+    for child in inside:
+        here = by_key.pop(child.key, [])
+        found.update({number: (child.start, child.end) for number, tokens in here if not tokens})
+        deeper = [(number, tokens) for number, tokens in here if tokens]
+        if deeper:
+            _find(text, child.start, deeper, found)
+        if not by_key:
+            return
+
+
+def _tokens(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def pointer(path: Sequence[str]) -> str:

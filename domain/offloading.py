@@ -11,8 +11,10 @@ gives back is the same blob as the picture that was sent.
 
 import base64
 import json
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from domain.blobs import JSON, TEXT, Blob, Cut, Cuts, blob_of, read_cut
@@ -25,8 +27,8 @@ LIMIT: Final = 64 * 1024
 PREVIEW: Final = 4 * 1024
 WHOLE_LIMIT: Final = 256 * 2**20
 """No body is put together that would be larger."""
-MOST_ITEMS: Final = 10_000
-"""An opaque value of more items leaves as a whole: to look at each would take too long."""
+_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_KEY_ENDS: Final = re.compile(r"[ \t\n\r]*+:")
 
 _Structure: TypeAlias = "Mapping[str, _Structure]"
 _MESSAGE: Final[_Structure] = {"content": {"*": {}}, "author": {}}
@@ -105,12 +107,15 @@ def inline(body: bytes, blobs: Iterable[Blob]) -> bytes:
     contents = {blob.sha256: blob.content for blob in blobs}
     try:
         text = rest.decode()
-        placed = sorted((*find(text, cut.at), _restored(cut, contents)) for cut in cuts)
-    except (KeyError, ValueError, IndexError) as error:
+        places = find(text, [cut.at for cut in cuts])
+        wholes = [_restored(cut, contents) for cut in cuts]
+    except (KeyError, ValueError, IndexError, RecursionError) as error:
         raise Incomplete from error
     done: list[bytes] = []
     at = 0
-    for start, end, whole in placed:
+    for (start, end), whole in sorted(zip(places, wholes, strict=True)):
+        if start < at:
+            raise Incomplete
         done += [text[at:start].encode(), whole]
         at = end
     return b"".join([*done, text[at:].encode()])
@@ -176,7 +181,9 @@ def _structured(
         if not _is_long(text, child.start, child.end):
             continue
         if text[child.start] == '"':
-            yield from _text(text, child.start, child.end, within)
+            piece = _text(text, child.start, child.end, within)
+            if piece is not None:
+                yield piece
         elif inside is None:
             yield from _opaque(text, child.start, child.end, within)
         else:
@@ -184,41 +191,71 @@ def _structured(
 
 
 def _opaque(text: str, start: int, end: int, path: tuple[str, ...]) -> list[_Piece]:
-    """Return what leaves an opaque value: its long texts, or all of it."""
-    pieces = list(_inside(text, start, path, [MOST_ITEMS]))
+    """Return what leaves an opaque value: its long texts, or all of it.
+
+    How the value is built is looked at once it is known to be short without them, and so, however
+    deep it is, in no time.
+    """
     raw = text[start:end]
+    pieces = [_text(raw, *span, path) for span in _long_strings(raw)]
+    found = [piece for piece in pieces if piece is not None]
     left = _size(raw) + sum(
-        _size(piece.preview) - _size(text[piece.start : piece.end]) for piece in pieces
+        _size(piece.preview) - _size(raw[piece.start : piece.end]) for piece in found
     )
-    if left <= LIMIT:
-        return pieces
-    preview = beginning(raw, PREVIEW)
-    return [_Piece(start, end, path, raw.encode(), JSON, preview)]
+    if left > LIMIT:
+        return [_Piece(start, end, path, raw.encode(), JSON, beginning(raw, PREVIEW))]
+    return [
+        replace(piece, start=start + piece.start, end=start + piece.end, path=(*path, *within))
+        for piece, within in zip(found, _paths(raw, found), strict=True)
+    ]
 
 
-def _inside(text: str, start: int, path: tuple[str, ...], room: list[int]) -> Iterator[_Piece]:
+def _long_strings(raw: str) -> Iterator[tuple[int, int]]:
+    """Yield where strings stand in a JSON text that may be long, but for keys, in order."""
+    for match in _STRING.finditer(raw):
+        start, end = match.span()
+        if _is_long(raw, start, end) and not _KEY_ENDS.match(raw, end):
+            yield start, end
+
+
+def _paths(raw: str, pieces: Sequence[_Piece]) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each of these strings of a JSON text, in order."""
+    kept: list[str] = []
+    marks: list[int] = []
+    at = length = 0
+    for piece in pieces:
+        kept += [raw[at : piece.start], '""']
+        marks.append(length + piece.start - at)
+        length, at = marks[-1] + len('""'), piece.end
+    return _ways("".join([*kept, raw[at:]]), 0, (), marks)
+
+
+def _ways(
+    text: str, start: int, path: tuple[str, ...], marks: Sequence[int]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the values that begin at `marks`, all within the one at `start`."""
+    low = 0
     for child in children(text, start):
-        room[0] -= 1
-        if room[0] < 0:
+        if low == len(marks):
             return
-        if not _is_long(text, child.start, child.end):
-            continue
+        high = bisect_left(marks, child.end, low)
         within = (*path, child.key)
-        if text[child.start] == '"':
-            yield from _text(text, child.start, child.end, within)
-        else:
-            yield from _inside(text, child.start, within, room)
+        if high > low and marks[low] == child.start:
+            yield within
+        elif high > low:
+            yield from _ways(text, child.start, within, marks[low:high])
+        low = high
 
 
-def _text(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[_Piece]:
+def _text(text: str, start: int, end: int, path: tuple[str, ...]) -> _Piece | None:
+    """Return what leaves of a string, if it is long."""
     said: str = json.loads(text[start:end])
     if not _is_long(said, 0, len(said)):
-        return
+        return None
     file = _file(said)
     if file is None:
-        yield _Piece(start, end, path, said.encode(), TEXT, beginning(said, PREVIEW))
-    else:
-        yield _Piece(start, end, path, file[0], file[1], "", base64=True)
+        return _Piece(start, end, path, said.encode(), TEXT, beginning(said, PREVIEW))
+    return _Piece(start, end, path, file[0], file[1], "", base64=True)
 
 
 def _file(text: str) -> tuple[bytes, str] | None:

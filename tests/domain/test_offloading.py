@@ -3,6 +3,7 @@
 import base64
 import json
 from hashlib import sha256
+from time import process_time
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from domain.blobs import JSON, TEXT, Blob, Cut, read_cut
 from domain.json_text import parse
 from domain.offloading import (
     LIMIT,
-    MOST_ITEMS,
     PREVIEW,
     Incomplete,
     cuts_of,
@@ -123,11 +123,45 @@ def test_an_opaque_value_that_stays_long_leaves_as_a_whole() -> None:
     assert back(body(value)) == body(value)
 
 
-def test_of_an_opaque_value_with_too_many_items_nothing_is_looked_for() -> None:
-    value = {"output": [*range(MOST_ITEMS), LONG]}
-    stored = offload(body(value))
-    assert [(cut.at, cut.media_type) for cut in cuts_of(stored.body)] == [("/output", JSON)]
-    assert back(body(value)) == body(value)
+def test_a_long_key_and_a_text_that_is_long_only_as_it_is_spelled_are_no_long_texts() -> None:
+    for value in ({LONG: 1}, {LONG: {"a": LONG}}, {"a": ["\r" * 41_208]}):
+        stored = offload(body({"output": value}))
+        assert [(cut.at, cut.media_type) for cut in cuts_of(stored.body)] == [("/output", JSON)]
+        assert back(body({"output": value})) == body({"output": value})
+    escaped = {"output": ["\r" * 10_000, {'\\"': ['"', LONG + '\\"', "a"]}]}
+    stored = offload(body(escaped, spaced=True))
+    assert [cut.at for cut in cuts_of(stored.body)] == ['/output/1/\\"/1']
+    assert back(body(escaped, spaced=True)) == body(escaped, spaced=True)
+
+
+def test_however_deep_a_long_value_lies_each_letter_of_it_is_read_a_few_times() -> None:
+    long = "x" * 2_000_000
+    many = "[" + "1," * 500_000 + "1]"
+    short = "[" + "1," * 10_000
+    for inner in (f'"{long}"', many, f'{short}"{long}"]'):
+        raw = b'{"output":' + b"[" * 95 + inner.encode() + b"]" * 95 + b"}"
+        before = process_time()
+        stored = offload(raw)
+        whole = inline(stored.body, stored.blobs)
+        took = process_time() - before
+        before = process_time()
+        parse(raw)
+        assert took < 10 * (process_time() - before) + 1
+        assert whole == raw
+
+
+def test_many_texts_among_many_others_are_put_back_in_one_walk() -> None:
+    parts = [{"type": "text", "text": ""}] * 10_000
+    value = {"messages": [{"role": "user", "content": [*parts, *[{"text": LONG}] * 60]}]}
+    raw = body(value)
+    stored = offload(raw)
+    assert len(cuts_of(stored.body)) == 60
+    before = process_time()
+    assert inline(stored.body, stored.blobs) == raw
+    took = process_time() - before
+    before = process_time()
+    parse(raw)
+    assert took < 20 * (process_time() - before) + 0.2
 
 
 def test_a_file_in_base64_leaves_as_the_file() -> None:
@@ -202,6 +236,8 @@ def test_nothing_but_an_object_is_an_entry() -> None:
 
 STORED = offload(body({"turn_id": "t", "summary": LONG})).body
 DIGEST = sha256(LONG.encode()).hexdigest()
+ENTRY = STORED[STORED.rindex(b'{"at"') : -2]
+"""What the stored body says of its text: said twice it has no meaning."""
 
 
 @pytest.mark.parametrize(
@@ -213,6 +249,7 @@ DIGEST = sha256(LONG.encode()).hexdigest()
         (STORED.replace(b'"at":"/summary"', b'"at":"/summary/0"'), LONG.encode()),
         (STORED.replace(b'"at":"/summary"', b'"at":""'), LONG.encode()),
         (STORED.replace(b'"size":65537', b'"size":999999999999'), LONG.encode()),
+        (STORED.replace(b',"kept":4096}', b',"kept":4096},' + ENTRY), LONG.encode()),
         (STORED.replace(b"xxx", b"\xff"), LONG.encode()),
         (STORED.replace(b'{"turn_id"', b'x"turn_id"'), LONG.encode()),
     ],
