@@ -12,7 +12,6 @@ from api.session_bodies import OpenFields, open_command
 from domain.commands import HeadClaim, Proposal
 from domain.identifiers import ID_RULE, is_id
 from domain.json_text import raw_members, raw_members_within
-from domain.offloading import offload
 from domain.raw_json import with_member
 from domain.recorded import ProducerStamp
 from domain.refusals import Refusal
@@ -135,7 +134,7 @@ def _proposal(event: EventBody, data: bytes, number: int) -> Proposal:
         proposal = proposal_of(event.type, data, microseconds(event.occurred_at), read)
     except Refusal as refusal:
         raise refusal.inside(*at, "data") from None
-    if len(proposal.body) > EVENT_LIMIT and len(offload(proposal.body).body) > EVENT_LIMIT:
+    if proposal.offloaded and len(proposal.offloaded.body) > EVENT_LIMIT:
         detail = f"an event has at most {EVENT_LIMIT} bytes without its files and long texts"
         raise ProblemError("body-too-large", detail, flaws=[Flaw(detail, (*at, "data"))])
     return proposal

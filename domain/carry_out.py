@@ -79,7 +79,7 @@ def _take(outcome: Outcome, item: Decided, stamp: Stamp) -> None:
     body = item.body if item.body is not None else stamp.encode(item)
     blobs = item.blobs
     if len(body) > LIMIT:
-        offloaded = offload(body)
+        offloaded = item.offloaded or offload(body)
         body, blobs = offloaded.body, (*blobs, *offloaded.blobs)
     from_producer = item.proposed and stamp.producer is not None
     envelope = Envelope(

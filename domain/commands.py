@@ -6,6 +6,7 @@ from typing import TypeAlias
 from domain.blobs import Blob
 from domain.events import SessionEvent
 from domain.events.session import ApprovalMode, Parent, TitleBy
+from domain.offloading import Offloaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +103,15 @@ class Proposal:
         body: The event's data; what is stored, but for names that the log resolves.
         occurred_at: Microseconds since 1970, if the caller says.
         blobs: The files that the data names.
+        offloaded: `body` as it is stored, if it is so long that something may leave it. It is
+            known beforehand, so that nobody waits while it is made.
     """
 
     event: SessionEvent
     body: bytes
     occurred_at: int | None = None
     blobs: tuple[Blob, ...] = ()
+    offloaded: Offloaded | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

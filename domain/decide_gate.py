@@ -61,6 +61,7 @@ def decide_gate(state: State, event: e.GateDecided, decided: Decided) -> Decided
     body = decided.body
     if event.gate_id is None and body is not None:
         body = with_member(body, "gate_id", gate.gate_id)
+        decided = decided._replace(offloaded=None)
     return decided._replace(
         event=replace(event, gate_id=gate.gate_id), body=body, turn_id=gate.turn_id
     )

@@ -23,8 +23,8 @@ def decide_record(state: State, proposal: Proposal, *, imported: bool) -> tuple[
     decided = fact(
         proposal.event, body=proposal.body, occurred_at=proposal.occurred_at, proposed=True
     )
-    if proposal.blobs:
-        decided = decided._replace(blobs=proposal.blobs)
+    if proposal.blobs or proposal.offloaded:
+        decided = decided._replace(blobs=proposal.blobs, offloaded=proposal.offloaded)
     match proposal.event:
         case e.TurnStarted() | e.MessageRecorded() | e.ToolCallRequested() as event:
             _check_said(state, event, imported=imported)

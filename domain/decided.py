@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from domain.blobs import Blob
 from domain.events import SessionEvent
+from domain.offloading import Offloaded
 from domain.registry import KINDS, NAMES, Affects
 
 
@@ -14,6 +15,7 @@ class Decided(NamedTuple):
     Attributes:
         body: Its JSON as it was sent, or None where turnlog itself made the event.
         blobs: The files that its JSON names.
+        offloaded: `body` as it is stored, where that is known.
         proposed: Whether it is the event that the caller proposed, not one that follows from it.
     """
 
@@ -25,6 +27,7 @@ class Decided(NamedTuple):
     turn_id: str | None = None
     proposed: bool = False
     blobs: tuple[Blob, ...] = ()
+    offloaded: Offloaded | None = None
 
 
 _WITH_TURN = frozenset(

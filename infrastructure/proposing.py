@@ -9,7 +9,7 @@ from typing import Final
 from domain.attachments import without_files
 from domain.commands import Proposal
 from domain.json_text import JsonValue
-from domain.offloading import Offloaded
+from domain.offloading import LIMIT, Offloaded, offload
 from infrastructure.serialization import event_of, members_in, members_of
 
 _SAYING: Final = frozenset({"turn-started", "message-recorded"})
@@ -39,4 +39,5 @@ def proposal_of(
         body=found.body,
         occurred_at=occurred_at,
         blobs=found.blobs,
+        offloaded=offload(found.body) if len(found.body) > LIMIT else None,
     )

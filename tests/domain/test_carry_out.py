@@ -92,6 +92,15 @@ def test_a_fact_has_the_blobs_that_its_event_came_with_and_those_that_its_body_l
     assert second.blobs == ()
 
 
+def test_what_was_taken_out_of_a_body_beforehand_is_not_taken_out_again() -> None:
+    body = dumped({"turn_id": "t1", "messages": [{"role": "user", "content": "x" * (LIMIT + 1)}]})
+    beforehand = offload(body)
+    proposal = Proposal(event=started(), body=body, offloaded=beforehand)
+    (fact,) = carry_out(folded(OPENED), (Record(proposal=proposal),), stamp()).facts
+    assert fact.body is beforehand.body
+    assert fact.blobs == beforehand.blobs
+
+
 def test_what_follows_from_an_event_stands_before_it_in_the_same_commit() -> None:
     outcome = carry_out(folded(OPENED, started(), asked()), (record(ended()),), stamp())
     assert [fact.event for fact in outcome.facts] == [

@@ -6,6 +6,7 @@ from domain import events as e
 from domain.commands import Proposal, Record
 from domain.decide import decide
 from domain.events.gate import DecidedBy, Verdict
+from domain.offloading import Offloaded
 from domain.raw_json import RawJson
 from domain.refusals import (
     AmbiguousGate,
@@ -116,8 +117,11 @@ def test_a_decision_is_stored_with_the_id_of_its_gate() -> None:
         (b'{"permission_id":"p1"}', b'{"gate_id":"g1","permission_id":"p1"}'),
         (b'{"gate_id":null,"n":1.50}', b'{"gate_id":"g1","n":1.50}'),
     ):
-        (decided,) = decide(WAITING.state, record(answer(permission="p1"), body=body))
-        assert decided.body == stored
+        proposal = Proposal(
+            event=answer(permission="p1"), body=body, offloaded=Offloaded(b"of the body as it was")
+        )
+        (decided,) = decide(WAITING.state, Record(proposal=proposal))
+        assert (decided.body, decided.offloaded) == (stored, None)
 
 
 def test_a_decision_that_names_the_id_is_stored_as_it_was_sent() -> None:
