@@ -29,12 +29,13 @@ from infrastructure.prepared import (
     Prepared,
     PreparedRows,
     Sent,
-    begin_pipeline,
     copy_rows,
+    end_pipeline,
     pipelined,
 )
 from infrastructure.remembered import Memory, Remembered
 from infrastructure.view_rows import (
+    DEADLOCK,
     DIVISION_BY_ZERO,
     FIELDS,
     INSERT_HEAD,
@@ -97,7 +98,7 @@ def is_race(error: DBAPIError, *, at_end: bool) -> bool:
     `at_end`.
     """
     found = getattr(error.orig, "sqlstate", None)
-    return found == DIVISION_BY_ZERO or (at_end and isinstance(error, IntegrityError))
+    return found in {DIVISION_BY_ZERO, DEADLOCK} or (at_end and isinstance(error, IntegrityError))
 
 
 @dataclass(slots=True)
@@ -259,14 +260,14 @@ def write(writing: Writing) -> list[int]:
     known = commit.find(writing.project_id, writing.session_id)
     if known is not None and known.head.version != writing.seen:
         known = None  # what was decided rests on a look-up
-    if commit.deferring:
-        begin_pipeline(connection)
-        commit.ask()
+    quick = known is not None and not any(fact.blobs for fact in writing.facts)
+    if not quick:
+        end_pipeline(connection)  # what goes wrong is told here
     commit.sessions.add((writing.project_id, writing.session_id))
     if session_key is None:
         names = {"project_id": writing.project_id, "session_id": writing.session_id}
         session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())
-    xid = _write_head(writing, session_key, known)
+    xid = _write_head(writing, session_key, known, quick=quick)
     commit.check()
     positions = commit.positions(xid, len(writing.facts))
     writing.placed.extend(
@@ -304,7 +305,9 @@ def _at(fact: Recorded, position: int) -> Recorded:
     return fact._replace(position=position)
 
 
-def _write_head(writing: Writing, session_key: int, known: Remembered | None) -> int:
+def _write_head(
+    writing: Writing, session_key: int, known: Remembered | None, *, quick: bool
+) -> int:
     connection = writing.commit.connection
     head = FIELDS[Head](writing.state.head)
     if writing.seen == 0:
@@ -312,7 +315,7 @@ def _write_head(writing: Writing, session_key: int, known: Remembered | None) ->
         return int(INSERT_HEAD.row(connection, row).scalar_one())
     writer = None if known is None else known.writer
     row = (session_key, writing.seen, writer, *head)
-    known_xid = writing.commit.xid()
+    known_xid = writing.commit.xid() if quick else None
     if known_xid is not None:  # nothing has to be waited for
         UPDATE_HEAD_OR_FAIL.send_row(connection, row).unread()
         return known_xid

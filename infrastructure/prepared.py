@@ -29,8 +29,10 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 
-TOGETHER: Final = 16
-"""So many rows go to PostgreSQL in one statement: each statement costs it more than a row."""
+FEW: Final = 16
+"""Up to so many rows go to PostgreSQL in few statements: one costs more than a row."""
+PARAMETERS: Final = 50
+"""A statement with more parameters is taken apart by psycopg each time that it is executed."""
 Params: TypeAlias = Mapping[str, object]
 Values: TypeAlias = tuple[object, ...]
 
@@ -80,7 +82,10 @@ class Prepared:
             DBAPIError: what the driver raised, as SQLAlchemy names it.
         """
         compiled = self._compiled(connection)
-        return self._once(connection, compiled, compiled.arranged(params))
+        found = self._once(connection, compiled, compiled.arranged(params))
+        if not compiled.answers:
+            end_pipeline(connection)  # whoever asks is told here what went wrong
+        return found
 
     def send(self, connection: Connection, params: Params) -> "Sent":
         """Execute once, and have the answer later: within a pipeline, without waiting for it.
@@ -206,11 +211,14 @@ class PreparedRows(Prepared):
         if not rows:
             return
         pick = self._picks.get(connection.dialect.name) or self._pick(connection)
-        if 1 < len(rows) <= TOGETHER and connection.dialect.name == "postgresql":
-            values = tuple(chain.from_iterable(map(pick, rows)))
-            self._once(connection, self._for_rows(connection, len(rows)), values)
-        else:
+        width = PARAMETERS // len(self.names)
+        if connection.dialect.name != "postgresql" or not 1 < len(rows) <= FEW or width <= 1:
             self._each(connection, list(map(pick, rows)))
+            return
+        for start in range(0, len(rows), width):
+            some = rows[start : start + width]
+            values = tuple(chain.from_iterable(map(pick, some)))
+            self._once(connection, self._for_rows(connection, len(some)), values)
 
     def row(self, connection: Connection, row: Values) -> Rows:
         """Execute for one row, and return what the statement answers.

@@ -19,6 +19,7 @@ from infrastructure.blobs import completed
 from infrastructure.commit import ORDINAL_BITS, head_values, write_views
 from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
+from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
 from infrastructure.view_rows import XID, Values, message_values, values
@@ -122,7 +123,7 @@ class _Folded:
         self.catch_up(connection)
         found = self.differences(connection)
         if found and found[0].table != t.events.name:
-            self._write(connection)
+            self._write(connection, attempt.commit.memory)
         elif found:
             self._tell(connection, found[0].missing)
         return found or before
@@ -188,7 +189,7 @@ class _Folded:
             case _:
                 return values(record) | {"session_key": stream.key}
 
-    def _write(self, connection: Connection) -> None:
+    def _write(self, connection: Connection, memory: Memory | None) -> None:
         state = self._state
         for table in t.VIEWS:
             if table is not t.heads:
@@ -201,7 +202,7 @@ class _Folded:
             messages=tuple(state.messages.values()),
             losses=tuple(state.losses.values()),
         )
-        self._write_head(connection)
+        self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])
 
     def _tell(self, connection: Connection, missing: int) -> None:
@@ -210,12 +211,13 @@ class _Folded:
         lost = self._state.head.unreadable + missing
         connection.execute(t.heads.update().where(mine).values(unreadable=lost))
 
-    def _write_head(self, connection: Connection) -> None:
+    def _write_head(self, connection: Connection, memory: Memory | None) -> None:
         """Update the head where it is; a new one has the newest writer that the log knows of."""
         row = self._row(self._state.head)
         mine = t.heads.c.session_key == self._stream.key
         # Whoever remembers this session is told by another last writer.
-        last = {"last_xid": text(XID)} if connection.dialect.name == "postgresql" else {}
+        shared = connection.dialect.name == "postgresql" and memory is not None
+        last = {"last_xid": text(XID)} if shared else {}
         if connection.execute(t.heads.update().where(mine).values(row | last)).rowcount == 0:
             writer = "0" if connection.dialect.name == "sqlite" else _NEWEST_WRITER
             bound = text(writer).bindparams(**({} if writer == "0" else {"key": self._stream.key}))

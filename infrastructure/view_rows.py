@@ -182,6 +182,7 @@ UPDATE_HEAD_OR_FAIL: Final = PreparedRows(_update_head_or_fail, UPDATE_HEAD.name
 """On PostgreSQL: divides by the number of heads that were updated, so that where there is none the
 transaction fails by itself, whatever was sent after it."""
 DIVISION_BY_ZERO: Final = "22012"
+DEADLOCK: Final = "40P01"
 
 FIND_HEAD: Final = Prepared(
     lambda _: (
