@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_RANGE: Final = re.compile(r"bytes=[ \t]*(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))[ \t]*", re.ASCII)
+_RANGE: Final = re.compile(
+    r"(?i:bytes)=[ \t]*(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))[ \t]*", re.ASCII
+)
 
 
 class Unsatisfiable(Exception):

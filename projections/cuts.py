@@ -6,11 +6,11 @@ on, which blob holds the whole, how large it is, and how much of it is shown.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from domain import events as e
 from domain.blobs import Blob, Cut, read_cut
-from domain.json_text import JsonValue, dump, parse
+from domain.json_text import JsonValue, NotJson, dump, parse
 from domain.messages import Message, Part, parts_of
 from domain.offloading import Incomplete, inline
 
@@ -19,6 +19,14 @@ FactCuts: TypeAlias = Mapping[int, tuple[Cut, ...]]
 NO_CUTS: Final[FactCuts] = {}
 _MEMBERS: Final = ("/arguments", "/output")
 _SUMMARY: Final = "/summary"
+_SHOWN_IN_PART: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "text": str,
+    "signature": str,
+    "arguments": (dict, str),
+    "output": object,
+    "data": object,
+}
+"""The members of a part that may be the beginning of something, and of what."""
 
 
 def with_cuts(fact: e.Fact, cuts: Iterable[Cut]) -> e.Fact:
@@ -55,14 +63,26 @@ def cuts_in(part: Mapping[str, JsonValue]) -> tuple[Cut, ...]:
 
 
 def whole_part(part: Mapping[str, JsonValue], blobs: Iterable[Blob]) -> Mapping[str, JsonValue]:
-    """Return a part with all of what it shows the beginning of; itself, if a blob is missing."""
+    """Return a part with all of what it shows the beginning of.
+
+    Itself, if a blob is missing, or if what comes of it is no part: what a client sends as the
+    beginning of a blob may be anything.
+    """
     rest: dict[str, JsonValue] = {name: item for name, item in part.items() if name != "blobs"}
     entries: list[JsonValue] = [cut.entry() for cut in cuts_in(part)]
     try:
         whole = parse(inline(dump({**rest, "blobs": entries}), blobs))
-    except Incomplete:
+    except (Incomplete, NotJson):
         return part
-    return whole if isinstance(whole, dict) and "blobs" not in whole else part
+    is_part = (
+        isinstance(whole, dict)
+        and whole.keys() == rest.keys()
+        and all(
+            whole[name] == told or isinstance(whole[name], _SHOWN_IN_PART.get(name, ()))
+            for name, told in rest.items()
+        )
+    )
+    return cast("dict[str, JsonValue]", whole) if is_part else part
 
 
 def _message(message: Message, place: str, cuts: tuple[Cut, ...]) -> Message:

@@ -150,6 +150,21 @@ def test_a_form_with_files_compares_as_equal(client: httpx.Client) -> None:
             assert differs.status_code == 200
 
 
+@pytest.mark.parametrize("content", [b"}{", b"", b"NaN", b"[" * 5_000 + b"]" * 5_000])
+@pytest.mark.parametrize("at", ["/output", "/type"])
+def test_a_client_may_name_any_blob_as_the_rest_of_what_it_sends(
+    client: httpx.Client, content: bytes, at: str
+) -> None:
+    events = [started("t1"), called("t1", "c1"), answered("t1", "c1"), completed("t1")]
+    assert append(client, "s1", batch(1, *events)).status_code == 201
+    assert client.put(f"/blobs/{named(content)}", content=content).status_code in {200, 201}
+    messages = transcript(client, "s1")["items"]
+    entry = {"at": at, "sha256": named(content), "size": len(content), "kept": 0}
+    messages[2]["parts"][0]["blobs"] = [{**entry, "media_type": "application/json"}]
+    answer = client.post("/sessions/s1/compare", json={"messages": messages})
+    assert (answer.status_code, answer.json().get("agrees")) == (200, True)
+
+
 def test_long_texts_come_whole_to_a_provider_and_compare_as_equal(client: httpx.Client) -> None:
     text = "na\u00efve \U0001f642 " * 20_000
     events = [

@@ -1,7 +1,9 @@
 """A part that shows only the beginning of something says where the rest is."""
 
+import pytest
+
 from domain import events as e
-from domain.blobs import TEXT, Cut, blob_of
+from domain.blobs import JSON, TEXT, Cut, blob_of
 from domain.json_text import JsonValue
 from domain.messages import Message
 from domain.raw_json import RawJson
@@ -121,3 +123,26 @@ def test_a_part_whose_rest_is_not_there_or_no_rest_stays_as_it_is() -> None:
         (shown(blobs="x"), [BLOB]),
     ):
         assert whole_part(part, blobs) is part
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [b"}{", b"", b"NaN", b'{"a":1,"a":2}', b'"\\ud800"', b"1e999", b"[" * 5_000 + b"]" * 5_000],
+)
+def test_bytes_that_are_no_json_stand_for_nothing(whole: bytes) -> None:
+    entry = cut_of("/output", whole)
+    part: dict[str, JsonValue] = {"type": "tool_result", "output": "", "blobs": [entry]}
+    assert whole_part(part, [blob_of(whole)]) is part
+
+
+@pytest.mark.parametrize("at", ["/type", "/text", "/arguments", "/text/0"])
+def test_what_would_be_no_part_any_more_stays_as_it_is(at: str) -> None:
+    entry = cut_of(at, b"[1]")
+    part: dict[str, JsonValue] = {"type": "text", "text": "", "arguments": {}, "blobs": [entry]}
+    assert whole_part(part, [blob_of(b"[1]")]) is part
+
+
+def cut_of(at: str, whole: bytes) -> JsonValue:
+    return Cut(
+        at=at, sha256=blob_of(whole).sha256, size=len(whole), media_type=JSON, kept=0
+    ).entry()
