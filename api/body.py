@@ -16,6 +16,8 @@ from domain.json_text import JsonValue, NotJson, parse
 
 REQUEST_LIMIT: Final = 8 * 1024 * 1024
 SHORT: Final = 64 * 1024
+THROWN_AWAY: Final = 64 * 1024 * 1024
+"""So much of what is too large is still read."""
 FLAWS_SHOWN: Final = 20
 _SPACE: Final = b" \t\r\n"
 
@@ -77,6 +79,9 @@ async def read_body(request: Request) -> RawBody:
 async def read_bytes(request: Request, limit: int) -> bytes:
     """Return the body's bytes.
 
+    Of one that is too large some more is read and thrown away: who is still sending when the
+    connection ends does not get the answer.
+
     Raises:
         ProblemError: there are more than `limit`.
     """
@@ -84,10 +89,15 @@ async def read_bytes(request: Request, limit: int) -> bytes:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > limit:
-            detail = f"a request holds at most {limit} bytes"
-            raise ProblemError("body-too-large", detail, headers={"Connection": "close"})
-        chunks.append(chunk)
+        if size <= limit:
+            chunks.append(chunk)
+        else:
+            chunks.clear()
+        if size > limit + THROWN_AWAY:
+            break
+    if size > limit:
+        detail = f"a request holds at most {limit} bytes"
+        raise ProblemError("body-too-large", detail, headers={"Connection": "close"})
     return b"".join(chunks)
 
 

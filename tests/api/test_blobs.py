@@ -1,6 +1,7 @@
 """Bytes are read under their digest, whole or in part, and stored ahead of what names them."""
 
 import base64
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -148,6 +149,15 @@ def test_a_blob_has_at_most_32_mib(client: httpx.Client) -> None:
     assert (tail.status_code, tail.content) == (206, bytes(3))
     assert get(client, named(largest)).content == largest
     assert problem(put(client, largest + b"!")) == (413, "body-too-large", [])
+
+
+def test_who_sends_far_too_much_is_told_so(client: httpx.Client) -> None:
+    def sending() -> Iterator[bytes]:
+        yield from [bytes(2**20)] * 48
+
+    answer = client.put(f"/blobs/{NAME}", content=sending())
+    assert problem(answer) == (413, "body-too-large", [])
+    assert problem(append(client, "s1", {"more": "x" * 20_000_000})) == (413, "body-too-large", [])
 
 
 def test_nothing_at_all_is_a_blob_too(client: httpx.Client) -> None:
