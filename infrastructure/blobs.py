@@ -5,7 +5,7 @@ An append locks what it finds, and the collection of what nobody names skips wha
 blob goes away while an event begins to need it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -66,15 +66,14 @@ _HOLD: Final = Prepared(
     )
 )
 _REFER: Final = Prepared(lambda _: t.blob_references.insert())
-_NAMES_ONLY: Final = Prepared(
-    lambda _: select(t.blob_references.c.sha256).where(
+_REFERENCES: Final = Prepared(
+    lambda _: select(t.blob_references.c.sha256, t.blob_references.c.held).where(
         t.blob_references.c.session_key == bindparam("session_key"),
         t.blob_references.c.version == bindparam("version"),
-        t.blob_references.c.held.is_(False),
     )
 )
 _CONTENT: Final = Prepared(
-    lambda _: select(t.blobs.c.content).where(
+    lambda _: select(t.blobs.c.content, t.blobs.c.size).where(
         t.blobs.c.project_id == bindparam("project_id"), t.blobs.c.sha256 == bindparam("sha256")
     )
 )
@@ -187,10 +186,39 @@ def content_of(connection: Connection, project_id: str, digest: str) -> bytes | 
     return None if row is None else bytes(row.content)
 
 
-def names_only(connection: Connection, session_key: int, version: int) -> set[str]:
-    """Return the blobs that an event named when the store did not have them."""
-    rows = _NAMES_ONLY.run(connection, {"session_key": session_key, "version": version})
-    return {bytes(row.sha256).hex() for row in rows}
+def kept_blob(connection: Connection, project_id: str, digest: str) -> Blob | None:
+    """Return a blob's bytes, and the size that is told of them; None if it is not there."""
+    name = {"project_id": project_id, "sha256": bytes.fromhex(digest)}
+    row = _CONTENT.run(connection, name).first()
+    return None if row is None else Blob(sha256=digest, size=row.size, content=bytes(row.content))
+
+
+def references(connection: Connection, session_key: int, version: int) -> dict[str, bool]:
+    """Return the blobs that the store knows an event to name, and if it had them at any time."""
+    rows = _REFERENCES.run(connection, {"session_key": session_key, "version": version})
+    return {bytes(row.sha256).hex(): bool(row.held) for row in rows}
+
+
+def refer(
+    connection: Connection, project_id: str, session_key: int, named: Iterable[tuple[int, Blob]]
+) -> None:
+    """Note again which event, by its version, names which blob.
+
+    Raises:
+        Entangled: another writer was in the way.
+    """
+    rows = [
+        {
+            "session_key": session_key,
+            "version": version,
+            "sha256": bytes.fromhex(blob.sha256),
+            "project_id": project_id,
+            "media_type": blob.media_type,
+            "held": keep(connection, project_id, replace(blob, content=None), 0),
+        }
+        for version, blob in sorted(named, key=lambda item: item[1].sha256)
+    ]
+    _REFER.many(connection, rows)
 
 
 def completed(connection: Connection, stored: StoredFact) -> StoredFact:

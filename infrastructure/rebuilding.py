@@ -12,11 +12,13 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Table, select, text
 
+from domain.attachments import named_blobs
+from domain.blobs import Blob
 from domain.evolve import evolve
 from domain.state import Call, Changes, Gate, Head, Placed, State
 from infrastructure import tables as t
-from infrastructure.blobs import completed
-from infrastructure.commit import ORDINAL_BITS, head_values, write_views
+from infrastructure.blobs import Entangled, completed, refer
+from infrastructure.commit import ORDINAL_BITS, Contended, head_values, write_views
 from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
 from infrastructure.remembered import Memory
@@ -33,7 +35,8 @@ class Difference:
     """How one session's rows of a table differed from the log.
 
     Attributes:
-        table: Its name, or `events` if the log ends before the session's head.
+        table: Its name, or `events` if the log ends before the session's head. Of
+            `blob_references`, which say what facts name, only what is missing counts.
         missing: Rows that were not there, or for `events` facts that are not.
         extra: Rows that should not have been there.
         changed: Rows with another value in some column.
@@ -98,12 +101,15 @@ class _Folded:
     def __init__(self, stream: Stream) -> None:
         self._stream: Final = stream
         self._state = State()
+        self._named: dict[tuple[int, bytes], Blob] = {}
 
     def catch_up(self, connection: Connection) -> None:
         """Fold what the log has got since."""
         stream = replace(self._stream, last=last_version(connection, self._stream.key))
         for stored in stored_facts(connection, stream, after=self._state.head.version):
             self._state.apply(evolve(self._state, recorded_of(completed(connection, stored))))
+            for blob in named_blobs(stored.state):
+                self._named[stored.envelope.version, bytes.fromhex(blob.sha256)] = blob
 
     def differences(self, connection: Connection) -> list[Difference]:
         """Compare the stored views with the fold."""
@@ -111,6 +117,8 @@ class _Folded:
         found = [self._difference(connection, table) for table in t.VIEWS]
         if missing:
             found.insert(0, self._differing(t.events, missing=missing))
+        if unreferenced := self._unreferenced(connection):
+            found.append(self._differing(t.blob_references, missing=len(unreferenced)))
         return [each for each in found if each.missing or each.extra or each.changed]
 
     def replaced(self, attempt: Attempt, before: list[Difference]) -> list[Difference]:
@@ -127,6 +135,17 @@ class _Folded:
         elif found:
             self._tell(connection, found[0].missing)
         return found or before
+
+    def _unreferenced(self, connection: Connection) -> list[tuple[int, Blob]]:
+        """Return the blobs that facts name and the store does not know them to name."""
+        if not self._named:
+            return []
+        r = t.blob_references.c
+        rows = connection.execute(
+            select(r.version, r.sha256).where(r.session_key == self._stream.key)
+        )
+        known = {(row.version, bytes(row.sha256)) for row in rows}
+        return [(key[0], blob) for key, blob in self._named.items() if key not in known]
 
     def _missing_facts(self, connection: Connection) -> int:
         """Return how many facts the stored head knows of after the last one of the log."""
@@ -204,6 +223,11 @@ class _Folded:
         )
         self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])
+        try:
+            unreferenced = self._unreferenced(connection)
+            refer(connection, self._stream.project_id, self._stream.key, unreferenced)
+        except Entangled as error:
+            raise Contended from error
 
     def _tell(self, connection: Connection, missing: int) -> None:
         """Have readiness tell of the facts that the log lost after its last one."""

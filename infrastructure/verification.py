@@ -15,7 +15,7 @@ from domain.attachments import named_blobs
 from domain.offloading import cuts_of
 from domain.recorded import GENESIS, body_digest, chained_hash
 from infrastructure import tables as t
-from infrastructure.blobs import content_of, names_only
+from infrastructure.blobs import kept_blob, references
 from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.stored_stream import (
@@ -32,6 +32,7 @@ Reason: TypeAlias = Literal[
     "body-mismatch",
     "missing-blob",
     "blob-mismatch",
+    "unreferenced-blob",
     "hash-mismatch",
     "missing-head",
     "head-mismatch",
@@ -194,21 +195,27 @@ class _Beside:
             return
         cuts = {cut.sha256: cut.size for cut in cuts_of(fact.state)}
         with self._database.read() as connection:
-            elsewhere = names_only(connection, self._stream.key, fact.envelope.version)
+            known = references(connection, self._stream.key, fact.envelope.version)
             for blob in named:
                 reason, size = self._look(connection, blob.sha256)
                 if reason == "missing-blob" and blob.sha256 not in cuts:
-                    reason = None if blob.sha256 in elsewhere else reason
+                    reason = reason if known.get(blob.sha256, True) else None
                 if reason is None and cuts.get(blob.sha256, size) != size:
                     reason = "blob-mismatch"
+                if reason is None and blob.sha256 not in known:
+                    reason = "unreferenced-blob"
                 if reason is not None:
                     yield reason
 
     def _look(self, connection: Connection, digest: str) -> tuple[Reason | None, int]:
         if digest not in self._known:
-            content = content_of(connection, self._stream.project_id, digest)
-            fault: Reason | None = "missing-blob" if content is None else None
-            if content is not None and sha256(content).hexdigest() != digest:
+            kept = kept_blob(connection, self._stream.project_id, digest)
+            content = b"" if kept is None else kept.content or b""
+            fault: Reason | None = "missing-blob" if kept is None else None
+            if kept is not None and (sha256(content).hexdigest(), len(content)) != (
+                digest,
+                kept.size,
+            ):
                 fault = "blob-mismatch"
-            self._known[digest] = (fault, len(content or b""))
+            self._known[digest] = (fault, len(content))
         return self._known[digest]

@@ -3,11 +3,13 @@
 from hashlib import sha256
 
 import pytest
+from sqlalchemy import select
 
 from domain.refusals import NoSuchSession
 from infrastructure import tables as t
 from infrastructure.canonical_import import import_export
 from infrastructure.export import export_session
+from infrastructure.rebuilding import rebuild
 from infrastructure.verification import (
     Damage,
     Reason,
@@ -142,6 +144,26 @@ def test_a_blob_that_is_not_as_it_was_kept_is_found_where_it_is_first_needed(
     found = verify(store.database, "default", "s1")
     assert found.first_bad == Damage(version=2, reason=reason)
     assert found.bad == 2
+
+
+def test_a_blob_whose_size_or_whose_name_was_lost_is_found_and_named_again(store: Store) -> None:
+    store.append(asking())
+    with store.database.write() as connection:
+        kept = sorted(map(tuple, connection.execute(select(t.blob_references))))
+        connection.execute(t.blob_references.delete())
+    found = verify(store.database, "default", "s1")
+    assert found.first_bad == Damage(version=2, reason="unreferenced-blob")
+    assert found.bad == len(kept)
+    (told,) = rebuild(store.database, store.runner).differences
+    assert (told.table, told.missing) == ("blob_references", len(kept))
+    with store.database.read() as connection:
+        assert sorted(map(tuple, connection.execute(select(t.blob_references)))) == kept
+    assert verify(store.database, "default", "s1").ok
+    assert rebuild(store.database, store.runner).equal == 1
+    with store.database.write() as connection:
+        connection.execute(t.blobs.update().values(size=t.blobs.c.size + 1))
+    reason = verify(store.database, "default", "s1").first_bad
+    assert reason == Damage(version=2, reason="blob-mismatch")
 
 
 def test_a_blob_that_an_event_only_names_need_not_be_there(store: Store) -> None:
