@@ -4,17 +4,20 @@ An `eventsourcing` application: its event store takes facts through our mapper t
 gives them back the same way. There is no way to change or remove one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast
 
 from eventsourcing.application import Application
+from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import (
     AggregateRecorder,
     ApplicationRecorder,
+    EventStore,
     InfrastructureFactory,
     IntegrityError,
     Mapper,
     ProcessRecorder,
+    Recording,
     TrackingRecorder,
     Transcoder,
 )
@@ -70,6 +73,20 @@ class LogFactory(InfrastructureFactory[TrackingRecorder]):
         raise NotOffered
 
 
+class LogStore(EventStore[str]):
+    """The library's event store; whoever appends finds the positions in the `writing`."""
+
+    def put(
+        self,
+        domain_events: Sequence[DomainEventProtocol[str]],
+        **kwargs: Any,  # noqa: ANN401 - the library's
+    ) -> list[Recording[str]]:
+        """Store facts; none is told of as recorded, which costs as much as to store it."""
+        stored = list(map(self.mapper.to_stored_event, domain_events))
+        self.recorder.insert_events(stored, **kwargs)
+        return []
+
+
 class SessionLog(Application[str]):
     """The library's application over our tables."""
 
@@ -90,6 +107,10 @@ class SessionLog(Application[str]):
     def construct_mapper(self) -> Mapper[str]:
         """Return our mapper."""
         return FactMapper()
+
+    def construct_event_store(self) -> EventStore[str]:
+        """Return our event store."""
+        return LogStore(self.mapper, self.recorder)
 
     def construct_transcoder(self) -> Transcoder:
         """Refuse: our mapper transcodes by itself."""
