@@ -53,14 +53,13 @@ def as_stored(messages: Iterable[StoredMessage], stretch: Stretch) -> list[str |
             turn_id, role, parts = reader.fact(body, item, version)
             if versions is not None:
                 parts = reader.with_joined(parts, versions)
-        except (ValueError, TypeError, LookupError):
-            shown.append(None)  # what cannot be read is for the fold to show
-        else:
             shown.append(
                 f'{{"index":{index},"message_id":{quoted(message_id)},"turn_id":{quoted(turn_id)},'
                 f'"version":{version},"role":{quoted(role)},'
                 f'"state":{_STATES[index < archived]},"parts":[{parts}]}}'
             )
+        except (ValueError, TypeError, LookupError):
+            shown.append(None)  # what cannot be read is for the fold to show
     return shown
 
 
@@ -80,7 +79,7 @@ class _Reader:
         """Return turn id, role and parts; a fact's members tell which kind of fact it is."""
         if body is None or version in self._old:
             raise NotPlain
-        members: Members = from_json(body)
+        members: Members = from_json(body, allow_inf_nan=False)
         if "message" in members and len(members) == 2:  # noqa: PLR2004
             message = members["message"]
         elif "messages" in members and len(members) == 2 + ("history_sent" in members):
