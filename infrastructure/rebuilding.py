@@ -133,7 +133,7 @@ class _Folded:
         if found and found[0].table != t.events.name:
             self._write(connection, attempt.commit.memory)
         elif found:
-            self._tell(connection, found[0].missing)
+            self._tell(connection, attempt.commit.memory, found[0].missing)
         return found or before
 
     def _unreferenced(self, connection: Connection) -> list[tuple[int, Blob]]:
@@ -229,23 +229,28 @@ class _Folded:
         except Entangled as error:
             raise Contended from error
 
-    def _tell(self, connection: Connection, missing: int) -> None:
+    def _tell(self, connection: Connection, memory: Memory | None, missing: int) -> None:
         """Have readiness tell of the facts that the log lost after its last one."""
         mine = t.heads.c.session_key == self._stream.key
         lost = self._state.head.unreadable + missing
-        connection.execute(t.heads.update().where(mine).values(unreadable=lost))
+        row: Values = {"unreadable": lost}
+        connection.execute(t.heads.update().where(mine).values(row | _writer(connection, memory)))
 
     def _write_head(self, connection: Connection, memory: Memory | None) -> None:
         """Update the head where it is; a new one has the newest writer that the log knows of."""
         row = self._row(self._state.head)
         mine = t.heads.c.session_key == self._stream.key
-        # Whoever remembers this session is told by another last writer.
-        shared = connection.dialect.name == "postgresql" and memory is not None
-        last = {"last_xid": text(XID)} if shared else {}
-        if connection.execute(t.heads.update().where(mine).values(row | last)).rowcount == 0:
+        told = row | _writer(connection, memory)
+        if connection.execute(t.heads.update().where(mine).values(told)).rowcount == 0:
             writer = "0" if connection.dialect.name == "sqlite" else _NEWEST_WRITER
             bound = text(writer).bindparams(**({} if writer == "0" else {"key": self._stream.key}))
             connection.execute(t.heads.insert().values(row | {"last_xid": bound}))
+
+
+def _writer(connection: Connection, memory: Memory | None) -> Values:
+    """Return another last writer: it tells whoever remembers the session."""
+    shared = connection.dialect.name == "postgresql" and memory is not None
+    return {"last_xid": text(XID)} if shared else {}
 
 
 def _flat(state: State) -> Iterator[Call]:

@@ -1,9 +1,9 @@
 """Views follow from the log: what differs is found, named and made again."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Select, Table, select, text
 
 from infrastructure import tables as t
 from infrastructure.rebuilding import Difference, Rebuilt, rebuild
@@ -18,9 +18,13 @@ Rows = dict[str, list[tuple[object, ...]]]
 def rows(store: Store) -> Rows:
     with store.database.read() as connection:
         return {
-            table.name: sorted(map(tuple, connection.execute(select(table))), key=repr)
+            table.name: sorted(map(tuple, connection.execute(_view(table))), key=repr)
             for table in t.VIEWS
         }
+
+
+def _view(table: Table) -> Select[Any]:
+    return select(*(column for column in table.columns if column.name != "last_xid"))
 
 
 def difference(table: str, missing: int = 0, extra: int = 0, changed: int = 0) -> Difference:
@@ -109,7 +113,7 @@ def test_what_is_appended_during_the_comparison_is_in_the_views_made_again(store
     runner.close()
     assert found == (difference("turns", changed=2),)
     assert rebuild(store.database, store.runner) == Rebuilt(sessions=1, equal=1, differences=())
-    assert "t3" in {row[1] for row in rows(store)["turns"]}
+    assert any("t3" in row for row in rows(store)["turns"])
 
 
 def test_only_the_sessions_asked_for_are_rebuilt(store: Store) -> None:
