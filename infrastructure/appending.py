@@ -72,6 +72,7 @@ def append_batch(
 
     Raises:
         Refusal: nothing is written, and no sequence number is used up.
+        Contended: another writer came first.
     """
     stamp = request.producer
     current = current_epoch(attempt.commit, target.project_id, stamp.producer_id, handler.now())
@@ -117,6 +118,7 @@ def _taken_before(
     key, state, current = found
     stamp = request.producer
     if stamp.epoch < current:
+        attempt.commit.check()
         raise Fenced(stamp.epoch, current)
     last = state.producers.get(stamp.producer_id)
     if key is None or last is None or last.epoch != stamp.epoch or last.sequence < stamp.sequence:

@@ -132,7 +132,7 @@ class CommandHandler:
         except Refusal:
             self.check_current(attempt, target, state.head)
             raise
-        facts = self._append(attempt, target, key, state.head.version, outcome)
+        facts = self._append(attempt, target, key, state.head, outcome)
         return Appended(
             facts=facts,
             proposed=[facts[number] for number in outcome.proposed],
@@ -158,10 +158,10 @@ class CommandHandler:
         )
 
     def check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
-        """Have a refusal judged again if another writer came first.
+        """Have what writes nothing judged again if another writer came first.
 
-        An append is guarded by its version; a refusal writes nothing, and on PostgreSQL the
-        look-ups that it rests on may lie on both sides of another's commit.
+        An append is guarded by its version; a refusal is not, nor what has nothing to change, and
+        on PostgreSQL what it rests on may be outdated, or lie on both sides of another's commit.
         """
         if attempt.connection.dialect.name == "postgresql":
             attempt.commit.check()
@@ -170,9 +170,10 @@ class CommandHandler:
                 raise Contended
 
     def _append(
-        self, attempt: Attempt, target: Target, key: int | None, seen: int, outcome: Outcome
+        self, attempt: Attempt, target: Target, key: int | None, head: Head, outcome: Outcome
     ) -> list[Recorded]:
         if not outcome.facts:
+            self.check_current(attempt, target, head)
             return []
         return self._log.append(
             Writing(
@@ -180,7 +181,7 @@ class CommandHandler:
                 session_key=key,
                 project_id=target.project_id,
                 session_id=target.session_id,
-                seen=seen,
+                seen=head.version,
                 facts=outcome.facts,
                 changes=outcome.changes,
                 state=outcome.state,

@@ -110,11 +110,12 @@ class Commit:
     last_position: int | None = None
     ordinal: int = 0
     events: int = 0
+    forgot: bool = False
     sessions: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     looked: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     deferring: bool = False
-    _kept: list[tuple[str, str, int, State, int]] = field(
-        default_factory=list[tuple[str, str, int, State, int]]
+    _kept: list[tuple[str, str, int, State, int, int]] = field(
+        default_factory=list[tuple[str, str, int, State, int, int]]
     )
     _promises: list[tuple[Sent, int]] = field(default_factory=list[tuple[Sent, int]])
     _asked: Sent | None = None
@@ -136,12 +137,13 @@ class Commit:
 
     def undone(self, place: int | None) -> None:
         """Go back to a place: what was written since is undone."""
-        if self.last_position != place:
+        if self.forgot or self.last_position != place:
             self.forget()
         self.last_position = place
 
     def forget(self) -> None:
         """Have the next look-ups ask the database: not only events were written, or undone."""
+        self.forgot = True
         if self.memory is not None:
             self.memory.clear()
 
@@ -153,7 +155,8 @@ class Commit:
 
     def keep(self, writing: "Writing", session_key: int, xid: int) -> None:
         """Remember what was written, as soon as it may be."""
-        kept = (writing.project_id, writing.session_id, session_key, writing.state, xid)
+        name = (writing.project_id, writing.session_id)
+        kept = (*name, session_key, writing.state, writing.seen, xid)
         if self.deferring:
             self._kept.append(kept)
         elif self.memory is not None:

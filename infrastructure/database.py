@@ -15,7 +15,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, make_url
+from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 import migrations
@@ -84,6 +84,15 @@ class Database:
     def write_quickly(self) -> AbstractContextManager[Connection]:
         """Give a transaction as `write` does; on PostgreSQL errors may come at its end only."""
         return self.write() if self.kind == "sqlite" else self._pipelined.write()
+
+    def on_connect(self, called: Callable[[], None]) -> None:
+        """Have `called` be called for each new connection to PostgreSQL."""
+
+        @event.listens_for(self._writer, "connect")
+        def _call(*_: object) -> None:
+            called()
+
+        _ = _call
 
     def written(self) -> int:
         """Return how many write transactions were begun here, on SQLite."""

@@ -19,6 +19,8 @@ from infrastructure.prepared import run_driver
 
 SESSIONS: Final = 1_000
 PRODUCERS: Final = 16
+TAIL: Final = 32 * 1024
+"""A last message that says more, in characters or bytes, is looked up again."""
 
 
 class Remembered(NamedTuple):
@@ -69,11 +71,19 @@ class Memory:
         return self._sessions.get((project_id, session_id))
 
     def keep(
-        self, project_id: str, session_id: str, key: int, state: State, writer: int = 0
+        self, project_id: str, session_id: str, key: int, state: State, seen: int, writer: int = 0
     ) -> None:
-        """Keep a session as it was just written."""
+        """Keep a session as it was just written, by whoever had seen it at version `seen`."""
         with self._lock:
-            self._keep((project_id, session_id), key, state, writer)
+            before = self._sessions.pop((project_id, session_id), None)
+            if before is not None and before.head.version > state.head.version:
+                self._sessions[project_id, session_id] = before  # committed later, and came first
+                return
+            if len(self._sessions) >= SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            if before is not None and before.head.version != seen:
+                before = None  # somebody else wrote between, of whom nothing is known
+            self._sessions[project_id, session_id] = _remembered(key, state, before, writer)
 
     def keep_epoch(self, project_id: str, producer_id: str, epoch: int) -> None:
         """Keep the epoch of a producer."""
@@ -94,25 +104,31 @@ class Memory:
             self._sessions.clear()
             self.epochs.clear()
 
-    def _keep(self, name: tuple[str, str], key: int, state: State, writer: int) -> None:
-        before = self._sessions.pop(name, None)
-        if before is not None and before.head.version > state.head.version:
-            self._sessions[name] = before  # another thread committed later, and came first
-            return
-        if len(self._sessions) >= SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        producers = state.producers
-        if before is not None and before.producers.keys() - producers.keys():
-            producers = before.producers | producers
-        head = state.head
-        # Only what looked the tail up has any of its pieces.
-        known = head.tail_open and bool(state.tail.pieces)
-        self._sessions[name] = Remembered(
-            key,
-            head,
-            None if head.turn_id is None else state.turns.get(head.turn_id),
-            state.messages.get(head.messages - 1) if known else None,
-            state.tail if known else None,
-            producers if len(producers) <= PRODUCERS else {},
-            writer,
-        )
+
+def _remembered(key: int, state: State, before: Remembered | None, writer: int) -> Remembered:
+    head, producers = state.head, state.producers
+    if before is not None and before.producers.keys() - producers.keys():
+        producers = before.producers | producers
+    # Only what looked the tail up has any of its pieces.
+    known = head.tail_open and 0 < _size(state.tail) <= TAIL
+    return Remembered(
+        key,
+        head,
+        None if head.turn_id is None else state.turns.get(head.turn_id),
+        state.messages.get(head.messages - 1) if known else None,
+        state.tail if known else None,
+        producers if len(producers) <= PRODUCERS else {},
+        writer,
+    )
+
+
+def _size(tail: Tail) -> int:
+    """Return about how much a message says; what has members of its own says too much."""
+    said = (value for piece in tail.pieces for value in piece.part.values())
+    return sum(map(_length, said))
+
+
+def _length(value: object) -> int:
+    if isinstance(value, str | bytes):
+        return len(value) + 1
+    return TAIL + 1 if isinstance(value, dict | list | tuple) else 1

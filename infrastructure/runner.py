@@ -61,6 +61,7 @@ class Runner:
             else None
         )
         self._queue: Final[SimpleQueue[_Job | None]] = SimpleQueue()
+        self._waiting = 0
         self._thread: Final = Thread(target=self._serve, name="writer", daemon=True)
         self._turn: Final = Lock()
         self._closing: Final = Lock()
@@ -69,6 +70,8 @@ class Runner:
         self._room: Final = Semaphore(threads)
         if self._pool is None:
             self._thread.start()
+        else:  # another server may have less than what is remembered, and write it otherwise
+            database.on_connect(self._memory.clear)
 
     def submit(self, work: Work[Answer]) -> "Future[Answer]":
         """Have `work` run; the future gives its answer once committed, or its refusal."""
@@ -77,15 +80,16 @@ class Runner:
             if self._pool is not None:
                 return self._pool.submit(self._alone, work)
             future: Future[Answer] = Future()
+            self._waiting += 1
             self._queue.put(_Job(cast("Work[Any]", work), cast("Future[Any]", future)))
             return future
 
     def run(self, work: Work[Answer]) -> Answer:
-        """Have `work` run, and wait; it runs in this thread unless another writes to SQLite."""
+        """Have `work` run, and wait; it runs in this thread unless another writes, or waits to."""
         if self._pool is not None:
             self._check_open()
             return self._alone(work)
-        if not self._queue.empty() or not self._turn.acquire(False):  # noqa: FBT003
+        if self._waiting or not self._turn.acquire(False):  # noqa: FBT003
             return self.submit(work).result()
         try:
             self._check_open()
@@ -160,6 +164,8 @@ class Runner:
                 else:
                     group.append(more)
             with self._turn:
+                with self._closing:
+                    self._waiting -= len(group)
                 self._commit_together([job for job in group if job.begin()])
             if last:
                 return
@@ -185,7 +191,7 @@ class Runner:
                 self._memory.begin(connection)
                 return work(commit)
         except BaseException:
-            if commit is not None and commit.events:
+            if commit is not None and (commit.events or commit.forgot):
                 commit.forget()
             raise
 

@@ -292,13 +292,13 @@ def test_a_refusal_forgets_nothing(store: Store) -> None:
 def test_only_so_many_sessions_and_producers_are_remembered() -> None:
     memory = Memory(lambda: 0)
     for number in range(SESSIONS + 1):
-        memory.keep("default", f"s{number}", number, State(head=Head(version=1)))
+        memory.keep("default", f"s{number}", number, State(head=Head(version=1)), 0)
     assert memory.find("default", "s0") is None
     assert memory.find("default", "s1") is not None
     for number in range(PRODUCERS + 1):
         name = f"p{number}"
         stamp = ProducerStamp(producer_id=name, epoch=1, sequence=number)
-        memory.keep("default", "s1", 1, State(head=Head(version=1), producers={name: stamp}))
+        memory.keep("default", "s1", 1, State(head=Head(version=1), producers={name: stamp}), 1)
         known = memory.find("default", "s1")
         assert known is not None
         assert len(known.producers) == (number + 1 if number < PRODUCERS else 0)
