@@ -2,8 +2,8 @@
 
 One file for both databases: gzipped lines of JSON. The first is the manifest; then come the tables,
 each with its columns, its rows as arrays, and a line with their count and SHA-256; the last line
-has the SHA-256 of all before it. Bytes are base64. Written and read row by row, so that memory does
-not grow with the log.
+has the SHA-256 of all before it. Bytes are base64, but for event ids. Written and read row by row,
+so that memory does not grow with the log.
 """
 
 import gzip
@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, Self, cast
 from sqlalchemy import LargeBinary, Table
 
 from infrastructure import tables as t
+from infrastructure.event_ids import packed, spelt
 
 FORMAT: Final = 1
 _LEVEL: Final = 3  # most of the size for a third of the time
@@ -92,14 +93,14 @@ def write_backup(
         lines = _Lines(file)
         lines.write({"turnlog_backup": FORMAT, **asdict(manifest)})
         for table in backed_up_tables():
-            binary = _binary(table)
+            texts = _texts(table)
             lines.write({"table": table.name, "columns": [c.name for c in table.columns]})
             section, count = sha256(), 0
             with rows_of(table) as rows:
                 for row in rows:
                     values = [
-                        b64encode(value).decode()
-                        if place in binary and value is not None
+                        texts[place].written(value)
+                        if place in texts and value is not None
                         else value
                         for place, value in enumerate(row)
                     ]
@@ -161,7 +162,7 @@ class Backup:
 
     def _section(self, table: Table) -> Iterator[Row]:
         lines, names = self._lines, [column.name for column in table.columns]
-        binary = _binary(table)
+        texts = _texts(table)
         section, count = sha256(), 0
         while True:
             lines.where = f"table {table.name}, row {count + 1}"
@@ -173,8 +174,8 @@ class Backup:
                 lines.bad("a row has another number of values")
             section.update(line)
             count += 1
-            for place in binary:
-                found[place] = self._bytes(found[place])
+            for place, text in texts.items():
+                found[place] = self._bytes(found[place], text)
             yield Row(table, dict(zip(names, found, strict=True)), len(line))
         lines.where = f"table {table.name}"
         if value != {"rows": count, "sha256": section.hexdigest()}:
@@ -182,15 +183,15 @@ class Backup:
         if self.manifest.counts.get(table.name) != count:
             lines.bad("the manifest has another number of rows")
 
-    def _bytes(self, value: object) -> bytes | None:
+    def _bytes(self, value: object, text: "_Text") -> bytes | None:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._lines.bad("a value is no base64")
+            self._lines.bad(f"a value is no {text.name}")
         try:
-            return b64decode(value, validate=True)
+            return text.read(value)
         except ValueError:
-            self._lines.bad("a value is no base64")
+            self._lines.bad(f"a value is no {text.name}")
 
     def _manifest(self) -> Manifest:
         line = self._lines.mapping()
@@ -262,7 +263,24 @@ class _Read:
             self.bad("it is damaged, or no backup of turnlog")
 
 
-def _binary(table: Table) -> Sequence[int]:
-    return [
-        place for place, column in enumerate(table.columns) if isinstance(column.type, LargeBinary)
-    ]
+class _Text(NamedTuple):
+    """How bytes are written as text."""
+
+    name: str
+    written: Callable[[bytes], str]
+    read: Callable[[str], bytes]
+
+
+_BASE64: Final = _Text(
+    "base64", lambda value: b64encode(value).decode(), lambda text: b64decode(text, validate=True)
+)
+_ID: Final = _Text("event id", spelt, packed)
+
+
+def _texts(table: Table) -> Mapping[int, _Text]:
+    """Return how the bytes in each column that has some are written: event ids as everywhere."""
+    return {
+        place: _ID if column is t.events.c.event_id else _BASE64
+        for place, column in enumerate(table.columns)
+        if isinstance(column.type, LargeBinary)
+    }

@@ -25,6 +25,7 @@ from domain.recorded import Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
+from infrastructure.event_ids import packed
 from infrastructure.prepared import (
     Prepared,
     PreparedRows,
@@ -362,20 +363,20 @@ def event_row(fact: Recorded, session_key: int) -> tuple[object, ...]:
     envelope = fact.envelope
     producer = envelope.producer
     return (
-        session_key,
-        envelope.version,
         fact.position,
-        envelope.event_id,
-        envelope.type,
-        envelope.schema,
-        envelope.affects == "history",
         envelope.recorded_at,
         envelope.occurred_at,
+        producer.sequence if producer else None,
+        session_key,
+        envelope.version,
+        producer.epoch if producer else None,
+        envelope.batch,
+        envelope.schema,
+        envelope.affects == "history",
+        packed(envelope.event_id),
+        envelope.type,
         envelope.actor,
         producer.producer_id if producer else None,
-        producer.epoch if producer else None,
-        producer.sequence if producer else None,
-        envelope.batch,
         envelope.turn_id,
         envelope.trace_id,
         envelope.body_digest,

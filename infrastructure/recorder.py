@@ -27,6 +27,7 @@ from infrastructure import tables as t
 from infrastructure.blobs import completed
 from infrastructure.commit import ORDINAL_BITS, Writing, write
 from infrastructure.database import Database
+from infrastructure.event_ids import spelt
 from infrastructure.mapper import StoredFact, originator
 from infrastructure.prepared import Prepared
 
@@ -260,7 +261,7 @@ def stored_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> Stor
         project_id=project_id,
         session_id=session_id,
         version=row.version,
-        event_id=row.event_id,
+        event_id=spelt(bytes(row.event_id)),
         type=row.type,
         schema=row.schema,
         affects="history" if row.history else "none",

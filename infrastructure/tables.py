@@ -5,7 +5,8 @@ bodies name by digest; `blob_references` say which event names which, and the `h
 there. `store`, `producers` and `idempotency` keep the log's own affairs. Everything in `VIEWS` is
 folded from the log and can be dropped and folded again; what followers fold has a row for each
 generation, of which `followers` says which is read. Times are microseconds since 1970, hashes 32
-raw bytes.
+raw bytes, event ids 16. In what has many rows the widest columns of a fixed size come first: thus
+PostgreSQL fills up nothing between them.
 """
 
 from typing import Final
@@ -34,6 +35,7 @@ metadata = MetaData(
 )
 
 KEY: Final = BigInteger().with_variant(Integer, "sqlite")
+"""As SQLite wants it for the key that is the row's own number."""
 
 store = Table(
     "store",
@@ -49,7 +51,7 @@ store = Table(
 streams = Table(
     "streams",
     metadata,
-    Column("session_key", KEY, primary_key=True, autoincrement=True),
+    Column("session_key", Integer, primary_key=True, autoincrement=True),
     Column("project_id", String, nullable=False),
     Column("session_id", String, nullable=False),
     Index("ux_streams_project_id_session_id", "project_id", "session_id", unique=True),
@@ -59,25 +61,25 @@ streams = Table(
 events = Table(
     "events",
     metadata,
-    Column("session_key", KEY, ForeignKey("streams.session_key"), primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("position", BigInteger, nullable=False),
-    Column("event_id", String(36), nullable=False),
-    Column("type", String, nullable=False),
-    Column("schema", SmallInteger, nullable=False),
-    Column("history", Boolean, nullable=False),
+    Column("position", KEY, primary_key=True, autoincrement=False),
     Column("recorded_at", BigInteger, nullable=False),
     Column("occurred_at", BigInteger),
+    Column("producer_sequence", BigInteger),
+    Column("session_key", Integer, ForeignKey("streams.session_key"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("producer_epoch", Integer),
+    Column("batch", Integer),
+    Column("schema", SmallInteger, nullable=False),
+    Column("history", Boolean, nullable=False),
+    Column("event_id", LargeBinary, nullable=False),
+    Column("type", String, nullable=False),
     Column("actor", String),
     Column("producer_id", String),
-    Column("producer_epoch", Integer),
-    Column("producer_sequence", BigInteger),
-    Column("batch", Integer),
     Column("turn_id", String),
     Column("trace_id", String),
     Column("body_digest", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
-    Index("ux_events_position", "position", unique=True),
+    Index("ux_events_version", "session_key", "version", unique=True),
 )
 Index(
     "ux_events_batches",
@@ -100,7 +102,7 @@ Index(
 bodies = Table(
     "bodies",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("salt", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -120,7 +122,7 @@ blobs = Table(
 blob_references = Table(
     "blob_references",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("sha256", LargeBinary, primary_key=True),
     Column("project_id", String, nullable=False),
@@ -145,7 +147,7 @@ idempotency = Table(
     Column("key", String, primary_key=True),
     Column("request_digest", LargeBinary, nullable=False),
     Column("status", SmallInteger),
-    Column("session_key", KEY),
+    Column("session_key", Integer),
     Column("first_version", Integer),
     Column("last_version", Integer),
     Column("result", LargeBinary),
@@ -172,7 +174,7 @@ imports = Table(
 imported_rows = Table(
     "imported_rows",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("external_id", String, primary_key=True),
     Column("digest", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
@@ -181,7 +183,7 @@ imported_rows = Table(
 agreements = Table(
     "agreements",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("project_id", String, nullable=False),
     Column("consecutive", Integer, nullable=False),
     Column("compared", BigInteger, nullable=False),
@@ -210,7 +212,7 @@ agreements = Table(
 heads = Table(
     "heads",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("project_id", String, nullable=False),
     Column("last_xid", BigInteger, nullable=False),
     Column("status", String, nullable=False),
@@ -258,10 +260,16 @@ Index(
 turns = Table(
     "turns",
     metadata,
-    Column("session_key", KEY, primary_key=True),
-    Column("turn_id", String, primary_key=True),
+    Column("declared_records", BigInteger),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Column("producer_sequence", BigInteger),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("session_key", Integer, primary_key=True),
     Column("number", Integer, nullable=False),
-    Column("status", String, nullable=False),
     Column("started_version", Integer, nullable=False),
     Column("ended_version", Integer),
     Column("first_message", Integer, nullable=False),
@@ -271,17 +279,11 @@ turns = Table(
     Column("open_gates", Integer, nullable=False),
     Column("calls", Integer, nullable=False),
     Column("records", Integer, nullable=False),
-    Column("declared_records", BigInteger),
-    Column("started_at", BigInteger, nullable=False),
-    Column("ended_at", BigInteger),
-    Column("producer_id", String),
     Column("producer_epoch", Integer),
-    Column("producer_sequence", BigInteger),
+    Column("turn_id", String, primary_key=True),
+    Column("status", String, nullable=False),
+    Column("producer_id", String),
     Column("history_sent", String),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("cache_read_tokens", BigInteger, nullable=False),
-    Column("cache_write_tokens", BigInteger, nullable=False),
     Index("ux_turns_number", "session_key", "number", unique=True),
 )
 Index(
@@ -294,23 +296,23 @@ Index(
 calls = Table(
     "calls",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
+    Column("requested_version", Integer),
+    Column("completed_version", Integer),
+    Column("announced", Boolean, nullable=False),
+    Column("gated", Boolean, nullable=False),
     Column("turn_id", String, primary_key=True),
     Column("tool_call_id", String, primary_key=True),
     Column("occurrence", Integer, primary_key=True),
     Column("name", String),
     Column("status", String, nullable=False),
-    Column("requested_version", Integer),
-    Column("completed_version", Integer),
-    Column("announced", Boolean, nullable=False),
-    Column("gated", Boolean, nullable=False),
     Index("ix_calls_requested", "session_key", "requested_version"),
 )
 
 gates = Table(
     "gates",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("gate_id", String, primary_key=True),
     Column("project_id", String, nullable=False),
     Column("turn_id", String, nullable=False),
@@ -349,16 +351,16 @@ Index(
 messages = Table(
     "messages",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("index", Integer, primary_key=True),
-    Column("message_id", String, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("item", SmallInteger, nullable=False),
     Column("named", Boolean, nullable=False),
+    Column("partial", Boolean, nullable=False),
+    Column("message_id", String, nullable=False),
     Column("turn_id", String, nullable=False),
     Column("role", String, nullable=False),
-    Column("item", SmallInteger, nullable=False),
-    Column("version", Integer, nullable=False),
     Column("versions", String),
-    Column("partial", Boolean, nullable=False),
     Column("digest", LargeBinary),
     Column("fingerprint", LargeBinary, nullable=False),
     Column("model_fingerprint", LargeBinary),
@@ -383,7 +385,7 @@ Index(
 losses = Table(
     "losses",
     metadata,
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("count", BigInteger),
     Column("turn_id", String),
@@ -406,7 +408,7 @@ usage = Table(
     "usage",
     metadata,
     Column("generation", Integer, primary_key=True),
-    Column("session_key", KEY, primary_key=True),
+    Column("session_key", Integer, primary_key=True),
     Column("day", Integer, primary_key=True),
     Column("model", String, primary_key=True),
     Column("currency", String, primary_key=True),
@@ -427,7 +429,7 @@ search_documents = Table(
     metadata,
     Column("generation", Integer, primary_key=True),
     Column("document", KEY, primary_key=True),
-    Column("session_key", KEY, nullable=False),
+    Column("session_key", Integer, nullable=False),
     Column("version", Integer, nullable=False),
     Column("item", Integer, nullable=False),
     Column("position", BigInteger, nullable=False),

@@ -25,7 +25,7 @@ $$
 def upgrade() -> None:
     op.create_table(
         "bodies",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("salt", sa.LargeBinary(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
@@ -48,7 +48,7 @@ def upgrade() -> None:
         op.execute("ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL")
     op.create_table(
         "blob_references",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("sha256", sa.LargeBinary(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
@@ -63,16 +63,16 @@ def upgrade() -> None:
     )
     op.create_table(
         "calls",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("requested_version", sa.Integer(), nullable=True),
+        sa.Column("completed_version", sa.Integer(), nullable=True),
+        sa.Column("announced", sa.Boolean(), nullable=False),
+        sa.Column("gated", sa.Boolean(), nullable=False),
         sa.Column("turn_id", sa.String(), nullable=False),
         sa.Column("tool_call_id", sa.String(), nullable=False),
         sa.Column("occurrence", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(), nullable=True),
         sa.Column("status", sa.String(), nullable=False),
-        sa.Column("requested_version", sa.Integer(), nullable=True),
-        sa.Column("completed_version", sa.Integer(), nullable=True),
-        sa.Column("announced", sa.Boolean(), nullable=False),
-        sa.Column("gated", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint(
             "session_key", "turn_id", "tool_call_id", "occurrence", name=op.f("pk_calls")
         ),
@@ -82,7 +82,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "gates",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("gate_id", sa.String(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("turn_id", sa.String(), nullable=False),
@@ -128,7 +128,7 @@ def upgrade() -> None:
     op.create_index("ux_gates_project", "gates", ["project_id", "gate_id"], unique=True)
     op.create_table(
         "agreements",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("consecutive", sa.Integer(), nullable=False),
         sa.Column("compared", sa.BigInteger(), nullable=False),
@@ -156,7 +156,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "heads",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("last_xid", sa.BigInteger(), nullable=False),
         sa.Column("status", sa.String(), nullable=False),
@@ -213,7 +213,7 @@ def upgrade() -> None:
         sa.Column("key", sa.String(), nullable=False),
         sa.Column("request_digest", sa.LargeBinary(), nullable=False),
         sa.Column("status", sa.SmallInteger(), nullable=True),
-        sa.Column("session_key", KEY, nullable=True),
+        sa.Column("session_key", sa.Integer(), nullable=True),
         sa.Column("first_version", sa.Integer(), nullable=True),
         sa.Column("last_version", sa.Integer(), nullable=True),
         sa.Column("result", sa.LargeBinary(), nullable=True),
@@ -238,7 +238,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "imported_rows",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("external_id", sa.String(), nullable=False),
         sa.Column("digest", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", "external_id", name=op.f("pk_imported_rows")),
@@ -246,7 +246,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "losses",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=True),
         sa.Column("turn_id", sa.String(), nullable=True),
@@ -255,16 +255,16 @@ def upgrade() -> None:
     )
     op.create_table(
         "messages",
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("index", sa.Integer(), nullable=False),
-        sa.Column("message_id", sa.String(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("item", sa.SmallInteger(), nullable=False),
         sa.Column("named", sa.Boolean(), nullable=False),
+        sa.Column("partial", sa.Boolean(), nullable=False),
+        sa.Column("message_id", sa.String(), nullable=False),
         sa.Column("turn_id", sa.String(), nullable=False),
         sa.Column("role", sa.String(), nullable=False),
-        sa.Column("item", sa.SmallInteger(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("versions", sa.String(), nullable=True),
-        sa.Column("partial", sa.Boolean(), nullable=False),
         sa.Column("digest", sa.LargeBinary(), nullable=True),
         sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
         sa.Column("model_fingerprint", sa.LargeBinary(), nullable=True),
@@ -307,7 +307,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "streams",
-        sa.Column("session_key", KEY, autoincrement=True, nullable=False),
+        sa.Column("session_key", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("session_id", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", name=op.f("pk_streams")),
@@ -318,10 +318,16 @@ def upgrade() -> None:
     )
     op.create_table(
         "turns",
-        sa.Column("session_key", KEY, nullable=False),
-        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("declared_records", sa.BigInteger(), nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_read_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cache_write_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("status", sa.String(), nullable=False),
         sa.Column("started_version", sa.Integer(), nullable=False),
         sa.Column("ended_version", sa.Integer(), nullable=True),
         sa.Column("first_message", sa.Integer(), nullable=False),
@@ -331,17 +337,11 @@ def upgrade() -> None:
         sa.Column("open_gates", sa.Integer(), nullable=False),
         sa.Column("calls", sa.Integer(), nullable=False),
         sa.Column("records", sa.Integer(), nullable=False),
-        sa.Column("declared_records", sa.BigInteger(), nullable=True),
-        sa.Column("started_at", sa.BigInteger(), nullable=False),
-        sa.Column("ended_at", sa.BigInteger(), nullable=True),
-        sa.Column("producer_id", sa.String(), nullable=True),
         sa.Column("producer_epoch", sa.Integer(), nullable=True),
-        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("producer_id", sa.String(), nullable=True),
         sa.Column("history_sent", sa.String(), nullable=True),
-        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
-        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
-        sa.Column("cache_read_tokens", sa.BigInteger(), nullable=False),
-        sa.Column("cache_write_tokens", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", "turn_id", name=op.f("pk_turns")),
     )
     op.create_index(
@@ -355,20 +355,20 @@ def upgrade() -> None:
     op.create_index("ux_turns_number", "turns", ["session_key", "number"], unique=True)
     op.create_table(
         "events",
-        sa.Column("session_key", KEY, nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("position", sa.BigInteger(), nullable=False),
-        sa.Column("event_id", sa.String(length=36), nullable=False),
-        sa.Column("type", sa.String(), nullable=False),
-        sa.Column("schema", sa.SmallInteger(), nullable=False),
-        sa.Column("history", sa.Boolean(), nullable=False),
+        sa.Column("position", KEY, autoincrement=False, nullable=False),
         sa.Column("recorded_at", sa.BigInteger(), nullable=False),
         sa.Column("occurred_at", sa.BigInteger(), nullable=True),
+        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("producer_epoch", sa.Integer(), nullable=True),
+        sa.Column("batch", sa.Integer(), nullable=True),
+        sa.Column("schema", sa.SmallInteger(), nullable=False),
+        sa.Column("history", sa.Boolean(), nullable=False),
+        sa.Column("event_id", sa.LargeBinary(), nullable=False),
+        sa.Column("type", sa.String(), nullable=False),
         sa.Column("actor", sa.String(), nullable=True),
         sa.Column("producer_id", sa.String(), nullable=True),
-        sa.Column("producer_epoch", sa.Integer(), nullable=True),
-        sa.Column("producer_sequence", sa.BigInteger(), nullable=True),
-        sa.Column("batch", sa.Integer(), nullable=True),
         sa.Column("turn_id", sa.String(), nullable=True),
         sa.Column("trace_id", sa.String(), nullable=True),
         sa.Column("body_digest", sa.LargeBinary(), nullable=False),
@@ -376,7 +376,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["session_key"], ["streams.session_key"], name=op.f("fk_events_session_key")
         ),
-        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_events")),
+        sa.PrimaryKeyConstraint("position", name=op.f("pk_events")),
     )
     op.create_index(
         "ux_events_batches",
@@ -386,7 +386,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("batch IS NOT NULL"),
         postgresql_where=sa.text("batch IS NOT NULL"),
     )
-    op.create_index("ux_events_position", "events", ["position"], unique=True)
+    op.create_index("ux_events_version", "events", ["session_key", "version"], unique=True)
     op.create_index(
         "ix_events_schemas",
         "events",
@@ -408,7 +408,7 @@ def upgrade() -> None:
     op.create_table(
         "usage",
         sa.Column("generation", sa.Integer(), nullable=False),
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("day", sa.Integer(), nullable=False),
         sa.Column("model", sa.String(), nullable=False),
         sa.Column("currency", sa.String(), nullable=False),
@@ -432,7 +432,7 @@ def upgrade() -> None:
         "search_documents",
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("document", KEY, nullable=False),
-        sa.Column("session_key", KEY, nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("item", sa.Integer(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
