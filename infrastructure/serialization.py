@@ -151,7 +151,8 @@ def _said(name: str, value: JsonValue, raw: bytes) -> object:
 def _is_readable(message: JsonValue) -> bool:
     content = message.get("content") if isinstance(message, dict) else None
     parts = content if isinstance(content, list) else []
-    return all(isinstance(part, dict) and part.get("type") in PLAIN_PARTS for part in parts)
+    types = [part.get("type") if isinstance(part, dict) else None for part in parts]
+    return all(isinstance(type_, str) and type_ in PLAIN_PARTS for type_ in types)
 
 
 def _message(text: bytes) -> object:

@@ -6,8 +6,9 @@ import pytest
 
 from domain import events as e
 from domain.decided import fact
-from domain.json_text import parse
+from domain.json_text import JsonValue, dump, parse
 from domain.messages import Message
+from domain.pieces import pieces_of
 from domain.raw_json import RawJson
 from domain.registry import KINDS, NAMES
 from infrastructure.serialization import (
@@ -163,6 +164,15 @@ def test_parts_that_this_build_does_not_know_are_kept() -> None:
             role="user", content=({"type": "x-new", "v": RawJson(b"1.50")}, {"w": RawJson(b"2")})
         ),
     )
+
+
+@pytest.mark.parametrize("type_", [["text"], {"a": 1}, 7, None, True])
+def test_a_part_whose_type_is_no_text_is_kept_as_one_that_is_not_known(type_: JsonValue) -> None:
+    part = b'{"type":%s,"text":1.50}' % dump(type_)
+    for name, said in (("turn-started", b'"messages":[%s]'), ("message-recorded", b'"message":%s')):
+        message = said % b'{"role":"user","content":[%s]}' % part
+        fact = decode(name, 1, b'{"turn_id":"t1",%s}' % message)
+        assert pieces_of(fact, 1)[0].part == {"type": type_, "text": RawJson(b"1.50")}
 
 
 @pytest.mark.parametrize(
