@@ -47,17 +47,19 @@ class Wire:
         return server
 
     def _up(self, client: socket.socket, server: socket.socket) -> None:
-        while data := receive(client):
-            server.sendall(data)
+        with suppress(OSError):
+            while data := receive(client):
+                server.sendall(data)
         hang_up(client, server)
 
     def _down(self, client: socket.socket, server: socket.socket) -> None:
-        while data := receive(server):
-            if self.armed.is_set() and COMMITTED in data:
-                self.armed.clear()
-                self.was_cut.set()
-                break
-            client.sendall(data)
+        with suppress(OSError):
+            while data := receive(server):
+                if self.armed.is_set() and COMMITTED in data:
+                    self.armed.clear()
+                    self.was_cut.set()
+                    break
+                client.sendall(data)
         hang_up(client, server)
 
 

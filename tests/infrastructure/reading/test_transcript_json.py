@@ -227,6 +227,42 @@ def test_bodies_that_are_gone_or_changed_are_for_the_fold(store: Store) -> None:
     looked(store, agrees)
 
 
+@pytest.mark.parametrize(
+    ("version", "body"),
+    [
+        (2, b'{"turn_id":1,"messages":[{"role":"user","content":"go on"}]}'),
+        (2, b'{"turn_id":"t1","messages":[{"role":7,"content":"go on"}]}'),
+        (2, b'{"turn_id":"t1","messages":[{"role":"user","content":"\\ud800"}]}'),
+        (2, b'{"turn_id":"t1","messages":[{"role":"user","content":"\xed\xa0\x80"}]}'),
+        (2, b'{"turn_id":"t1","messages":[{"role":"user","content":[{"type":["text"]}]}]}'),
+        (2, b'{"turn_id":"t1","messages":[]}'),
+        (2, b'{"turn_id":"t1","messages":"abc"}'),
+        (2, b'"message"'),
+        (3, b'{"turn_id":null,"tool_call_id":"c1","name":"ls","arguments":{}}'),
+        (3, b'{"turn_id":"t1","tool_call_id":"c1","name":"ls","arguments":{"a":NaN}}'),
+        (3, b'{"turn_id":"t1","tool_call_id":"c1","name":"ls","arguments":{},"output":1}'),
+        (3, b'{"turn_id":"t1","tool_call_id":"c1","name":"ls","\\u0061rguments":{"x":2}}'),
+        (3, b'{"arguments":{"x":"}"},"turn_id":"t1","tool_call_id":"c1","name":"ls"}'),
+        (4, b'{"turn_id":"t1","tool_call_id":"c1","output":Infinity}'),
+        (4, b'{"turn_id":"t1","tool_call_id":"c1","output":01}'),
+        (4, b'{"turn_id":"t1","tool_call_id":"c1","output":"a\x01"}'),
+        (4, b'{"turn_id":"t1","tool_call_id":"c1","output":"a","is_error":null}'),
+        (4, b'{"output":{"output":2},"turn_id":"t1","tool_call_id":"c1"}'),
+        (4, b' {"turn_id":"t1","tool_call_id":"c1","output": [ 1 , -0 ]  } '),
+    ],
+)
+def test_a_body_that_was_damaged_reads_the_same(store: Store, version: int, body: bytes) -> None:
+    store.append(turn("t1"))
+    with by_hand(store) as connection:
+        connection.exec_driver_sql(
+            f"UPDATE bodies SET body = {_literal(store, body)} WHERE version = {version}"
+        )
+
+    looked(store, agrees)
+    for message in looked(store, whole):
+        json.loads(message, parse_constant=pytest.fail)
+
+
 def _literal(store: Store, body: bytes) -> str:
     return f"x'{body.hex()}'" if store.database.kind == "sqlite" else f"'\\x{body.hex()}'"
 
