@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, NoReturn, Self, cast
@@ -271,9 +272,11 @@ class _Text(NamedTuple):
     read: Callable[[str], bytes]
 
 
-_BASE64: Final = _Text(
-    "base64", lambda value: b64encode(value).decode(), lambda text: b64decode(text, validate=True)
-)
+def _encoded(value: bytes) -> str:
+    return b64encode(value).decode()
+
+
+_BASE64: Final = _Text("base64", _encoded, partial(b64decode, validate=True))
 _ID: Final = _Text("event id", spelt, packed)
 
 

@@ -364,7 +364,13 @@ messages = Table(
     Column("digest", LargeBinary),
     Column("fingerprint", LargeBinary, nullable=False),
     Column("model_fingerprint", LargeBinary),
-    Index("ix_messages_version", "session_key", "version"),
+)
+Index(
+    "ix_messages_version",
+    messages.c.session_key,
+    messages.c.version,
+    sqlite_where=text('("index" & 15) = 0'),
+    postgresql_where=text('("index" & 15) = 0'),
 )
 Index(
     "ix_messages_joined",

@@ -209,6 +209,32 @@ def _at_time(_: str) -> Select[Any]:
     return select(search.c.low).where(search.c.low == search.c.high)
 
 
+def _last_message(_: str) -> Select[Any]:
+    """Look for it from the last one before it that the index of versions has."""
+    m, near = t.messages.c, t.messages.alias("near").c
+    start = (
+        select(near.index)
+        .where(
+            near.session_key == bindparam("session_key"),
+            near.version <= bindparam("through"),
+            text('(near."index" & 15) = 0'),  # as the index says it
+        )
+        .order_by(near.version.desc(), near.index.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    return (
+        select(m.index)
+        .where(
+            m.session_key == bindparam("session_key"),
+            m.index.between(start, start + 15),
+            m.version <= bindparam("through"),
+        )
+        .order_by(m.index.desc())
+        .limit(1)
+    )
+
+
 _NOW: Final = Prepared(
     lambda _: (
         select(
@@ -235,17 +261,7 @@ _NOW: Final = Prepared(
     )
 )
 _AT_TIME: Final = Prepared(_at_time)
-_LAST_MESSAGE: Final = Prepared(
-    lambda _: (
-        select(t.messages.c.index)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.version <= bindparam("through"),
-        )
-        .order_by(t.messages.c.version.desc(), t.messages.c.index.desc())
-        .limit(1)
-    )
-)
+_LAST_MESSAGE: Final = Prepared(_last_message)
 _COMPACTIONS: Final = Prepared(
     lambda _: (
         select(t.events.c.version, t.events.c.type, t.events.c.schema, t.bodies.c.body)

@@ -29,12 +29,19 @@ _D: Final = t.search_documents.c
 _PLACE: Final = (
     "d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, s.session_id"
 )
+# The last one, of every 16th message, that begins at or before a text: they have an index.
+_NEAR: Final = (
+    '(SELECT n."index" FROM messages n WHERE n.session_key = d.session_key '
+    "AND n.version <= d.version AND (n.version < d.version OR n.item <= d.item) "
+    'AND (n."index" & 15) = 0 ORDER BY n.version DESC, n."index" DESC LIMIT 1)'
+)
 # The name of the transcript's message that a text is in, if it is in one of its role.
 _MESSAGE_ID: Final = (
-    "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN m.message_id END "
-    "FROM messages m WHERE m.session_key = d.session_key AND m.version <= d.version "
+    "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN m.message_id END "  # noqa: S608 - made of constants
+    f'FROM messages m WHERE m.session_key = d.session_key AND m."index" >= {_NEAR} '
+    f'AND m."index" <= {_NEAR} + 15 AND m.version <= d.version '
     "AND (m.version < d.version OR m.item <= d.item) "
-    'ORDER BY m.version DESC, m."index" DESC LIMIT 1) AS message_id'
+    'ORDER BY m."index" DESC LIMIT 1) AS message_id'
 )
 
 

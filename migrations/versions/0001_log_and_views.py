@@ -278,7 +278,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("versions IS NOT NULL"),
         postgresql_where=sa.text("versions IS NOT NULL"),
     )
-    op.create_index("ix_messages_version", "messages", ["session_key", "version"], unique=False)
+    op.create_index(
+        "ix_messages_version",
+        "messages",
+        ["session_key", "version"],
+        unique=False,
+        sqlite_where=sa.text('("index" & 15) = 0'),
+        postgresql_where=sa.text('("index" & 15) = 0'),
+    )
     op.create_index(
         "ux_messages_message_id",
         "messages",

@@ -43,6 +43,18 @@ def test_texts_are_found_with_marks_and_where_they_stand(
     assert answer["lag"] == {"events": 0, "seconds": 0.0}
 
 
+def test_each_of_many_messages_is_named(client: httpx.Client, server: Served) -> None:
+    said = [{"role": "user", "content": f"word{n}"} for n in range(40)]
+    event = {"type": "turn-started", "data": {"turn_id": "t1", "messages": said}}
+    body = {"producer": {"id": "p1", "epoch": 1, "sequence": 1}, "open": {}, "events": [event]}
+    assert client.post("/sessions/s1/events", json=body).status_code == 201
+    caught_up(server)
+
+    for n in (0, 1, 15, 16, 17, 31, 32, 39):
+        [item] = client.get("/search", params={"q": f"word{n}"}).json()["items"]
+        assert item["message_id"] == f"t1:{n + 1}"
+
+
 def test_filters_and_pages_hold(client: httpx.Client, server: Served) -> None:
     for number in range(3):
         say(client, f"s{number}", f"common {number}")

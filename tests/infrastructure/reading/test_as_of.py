@@ -3,16 +3,18 @@
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import Connection
 
 from domain.evolve import fold
 from domain.fingerprints import EMPTY
 from domain.readiness import Policy, readiness
 from domain.refusals import NoSuchSession
+from domain.state import Placed
 from infrastructure.reading.approvals import GateQuery, gates
 from infrastructure.reading.fingerprint import Fingerprints, fingerprints
 from infrastructure.reading.moment import At, Moment, NotReached
 from infrastructure.reading.readiness import judged, state_at
-from infrastructure.reading.transcript import live_view
+from infrastructure.reading.transcript import live_view, placed_at
 from infrastructure.reading.turns import TurnQuery, TurnView, turns
 from projections.calls import gate_status
 from projections.chains import reference_fingerprint
@@ -24,7 +26,7 @@ from tests.infrastructure.reading.asking import (
     long_session,
     looked,
 )
-from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose
+from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose, turn
 from tests.projections.viewing import messages
 
 POLICY = Policy(unverified_turns=False)
@@ -234,3 +236,24 @@ def test_a_missing_event_is_stepped_over_by_a_search_for_a_time(store: Store) ->
 
     assert looked(store, through, At(time=NEW_YEAR + 2 * SECOND)) == 21
     assert looked(store, through, At(time=NEW_YEAR + SECOND)) == 11
+
+
+def test_messages_are_found_by_version_however_many_there_are(store: Store) -> None:
+    many = b",".join(b'{"role":"user","content":"%d"}' % n for n in range(35))
+    store.append(
+        [
+            propose("turn-started", b'{"turn_id":"t0","messages":[%s]}' % many),
+            propose("turn-completed", b'{"turn_id":"t0"}'),
+        ]
+    )
+    for number in range(1, 20):
+        store.append(turn(f"t{number}"))
+    versions = [fact.version for fact in store.facts()]
+    begun = [message.versions[0] for message in looked(store, everything_placed)]
+    assert [
+        looked(store, lambda _, found: found.messages, At(version=version)) for version in versions
+    ] == [sum(first <= version for first in begun) for version in versions]
+
+
+def everything_placed(connection: Connection, found: Moment) -> list[Placed]:
+    return placed_at(connection, found.key, 0, found.messages)
