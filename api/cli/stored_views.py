@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from sqlalchemy.exc import DBAPIError
+
 from api.cli.failures import NOT_SO, Failure
 from api.cli.progress import bar
 from api.cli.wanted import TextFilter, UsageFilter
@@ -54,7 +56,12 @@ def stored_texts(log: Turnlog, project_id: str, wanted: TextFilter) -> Iterator[
         raise Failure("search-off", "TURNLOG_SEARCH is off", NOT_SO)
     key = _session_key(log, project_id, wanted.session_id)
     try:
-        _catch_up(log, "search")
+        try:
+            _catch_up(log, "search")
+        except DBAPIError:
+            # It tells only that the database refused it; a look tells whether it is the index.
+            next(_texts(log, project_id, key, wanted), None)
+            raise
         yield from _texts(log, project_id, key, wanted)
     except IndexBrokenError:
         raise broken() from None

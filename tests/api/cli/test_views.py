@@ -54,6 +54,20 @@ def test_a_broken_index_names_its_mend_which_mends_it(written: Turnlog, database
     assert written.run("rebuild", "--view", "search", "--all").code == 2
 
 
+def test_a_broken_index_is_named_also_when_there_is_more_to_put_into_it(
+    written: Turnlog, database_url: str
+) -> None:
+    written.well("search", "another")
+    with opened(database_url) as store:
+        with store.database.write() as connection:
+            connection.exec_driver_sql("DROP TABLE search_index_1")
+        store.append([begun("t1", "one more")], "s3")
+    failed = written.run("search", "another")
+    assert (failed.code, "index-unavailable" in failed.errors) == (1, True)
+    written.well("rebuild", "--view", "search")
+    assert len(written.well("search", "one more", "--json").documents) == 1
+
+
 def test_search_can_be_turned_off(written: Turnlog, tmp_path: Path) -> None:
     off = Turnlog(home=tmp_path, database_url=written.database_url, more={"TURNLOG_SEARCH": "off"})
     assert "search-off" in off.run("search", "another").errors
