@@ -39,18 +39,25 @@ class PostgresWriter:
 
         Raises:
             DBAPIError: what went wrong in it, at the latest at the end.
+            RuntimeError: it had failed before, and whoever saw that went on.
         """
         with self._engine.connect() as connection:
             try:
                 begin_pipeline(connection)
                 run_driver(connection, BEGIN).close()
                 yield connection
-                begin_pipeline(connection)
-                run_driver(connection, "COMMIT").close()
-                end_pipeline(connection)
+                _commit(connection)
             except BaseException:
                 _roll_back(connection)
                 raise
+
+
+def _commit(connection: Connection) -> None:
+    begin_pipeline(connection)
+    committing = run_driver(connection, "COMMIT")
+    end_pipeline(connection)
+    if committing.statusmessage != "COMMIT":  # so PostgreSQL ends what failed before
+        raise RuntimeError("what had failed before was rolled back")
 
 
 def _roll_back(connection: Connection) -> None:

@@ -67,6 +67,7 @@ class Runner:
         self._closing: Final = Lock()
         self._closed = False
         self._memory: Final = Memory(database.written)
+        self._threads: Final = threads
         self._room: Final = Semaphore(threads)
         if self._pool is None:
             self._thread.start()
@@ -105,6 +106,9 @@ class Runner:
             self._closed = True
         if self._pool is not None:
             self._pool.shutdown()
+            for _ in range(self._threads):  # what runs without the pool is finished too
+                self._room.acquire()
+            self._room.release(self._threads)
         else:
             self._queue.put(None)
             self._thread.join()

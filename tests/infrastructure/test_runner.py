@@ -2,8 +2,8 @@
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from threading import Event
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -154,6 +154,42 @@ def test_closing_finishes_what_was_submitted(store: Store) -> None:
     store.runner.close()
     assert all(future.result(timeout=0).created for future in futures)
     assert len(store.sessions()) == 100
+
+
+def test_a_runner_that_closes_waits_for_what_a_caller_runs_by_itself(store: Store) -> None:
+    reached, go_on = Event(), Event()
+    order: list[str] = []
+
+    def slow(_: Attempt) -> None:
+        reached.set()
+        assert go_on.wait(10)
+        order.append("done")
+
+    def close() -> None:
+        store.runner.close()
+        order.append("closed")
+
+    threads = [Thread(target=store.runner.run, args=(slow,)), Thread(target=close)]
+    threads[0].start()
+    assert reached.wait(10)
+    threads[1].start()
+    threads[1].join(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert order == ["done", "closed"]
+
+
+def test_on_postgresql_what_was_rolled_back_is_not_answered_as_committed(
+    postgresql_store: Store,
+) -> None:
+    def go_on_after_a_failure(attempt: Attempt) -> None:
+        with suppress(DatabaseError):
+            attempt.connection.execute(text("SELECT nothing"))
+
+    with pytest.raises(RuntimeError, match="rolled back"):
+        postgresql_store.runner.run(go_on_after_a_failure)
+    assert postgresql_store.append([note(b"1")]).head.version == 2
 
 
 def test_a_closed_runner_takes_no_work(store: Store) -> None:
