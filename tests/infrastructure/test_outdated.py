@@ -1,25 +1,30 @@
 """What a writer remembers wrongly neither answers anybody nor is written, and goes away again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from domain import commands as c
-from domain.keys import Keys
+from domain.evolve import fold
+from domain.keys import Keys, keys_of
 from domain.recorded import ProducerStamp
-from domain.refusals import Fenced, SequenceGap
+from domain.refusals import Fenced, Refusal, SequenceGap
 from domain.state import Head, Piece, Placed, State, Tail
 from infrastructure.appending import append_batch, next_epoch
-from infrastructure.command_handler import Appended
+from infrastructure.command_handler import Appended, Target
 from infrastructure.rebuilding import rebuild
 from infrastructure.remembered import TAIL, Memory
 from infrastructure.runner import Attempt
 from tests.conftest import NewDatabase
 from tests.databases import DATABASE_KINDS
+from tests.domain.test_laws import HISTORIES, Log, Step, in_its_turn
 from tests.infrastructure.journeys import by_hand
+from tests.infrastructure.test_lookup import COUNT, PROJECTS, stored
 from tests.infrastructure.test_remembered import mint, remembered
 from tests.infrastructure.test_runner import one_group, submit
 from tests.infrastructure.writing import NOBODY, Store, batch, note, opened, propose, target, turn
@@ -43,6 +48,49 @@ def two(new_database: NewDatabase, request: pytest.FixtureRequest) -> Iterator[t
     url = new_database(request.param)
     with opened(url) as store, opened(url) as other:
         yield store, other
+
+
+def answered(store: Store, where: Target, step: Step) -> object:
+    """Return what a step's facts are, or why it is refused."""
+    commands = [stored(command) for command in step.commands]
+    is_batch = isinstance(commands[0], c.BeginBatch)
+
+    def work(attempt: Attempt) -> Appended:
+        return store.handler.carry_out(
+            attempt,
+            where,
+            commands,
+            keys_of(commands),
+            caller=NOBODY,
+            producer=step.producer if is_batch else None,
+            batch=len(commands) - 1 if is_batch else None,
+        )
+
+    try:
+        return [fact.envelope.type for fact in store.runner.run(work).facts]
+    except Refusal as refusal:
+        return type(refusal), str(refusal)
+
+
+def decided(state: State, step: Step) -> object:
+    """Return the same as the whole session decides it."""
+    outcome = Log().attempt(state, step)
+    if isinstance(outcome, Refusal):
+        return type(outcome), str(outcome)
+    return [fact.envelope.type for fact in outcome.facts]
+
+
+@COUNT
+@given(history=HISTORIES, turns=st.lists(st.booleans(), min_size=45, max_size=45))
+def test_two_processes_answer_as_the_whole_session_does(
+    two: tuple[Store, Store], history: Sequence[Step], turns: Sequence[bool]
+) -> None:
+    where = target("s1", f"project-{next(PROJECTS)}")
+    answered(two[0], where, Step(commands=(c.OpenSession(),), producer=None))
+    for drawn, number in zip(history, turns, strict=False):
+        whole = fold(two[0].log.stream(where.project_id, where.session_id))
+        step = in_its_turn(drawn, whole)
+        assert answered(two[number], where, step) == decided(whole, step)
 
 
 def status(store: Store) -> str:
