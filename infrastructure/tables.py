@@ -23,6 +23,7 @@ from sqlalchemy import (
     SmallInteger,
     String,
     Table,
+    case,
     text,
 )
 
@@ -357,7 +358,7 @@ messages = Table(
     Column("item", SmallInteger, nullable=False),
     Column("named", Boolean, nullable=False),
     Column("partial", Boolean, nullable=False),
-    Column("message_id", String, nullable=False),
+    Column("message_id", String, nullable=False),  # of one that was not named, what follows turn_id
     Column("turn_id", String, nullable=False),
     Column("role", String, nullable=False),
     Column("versions", String),
@@ -387,6 +388,12 @@ Index(
     sqlite_where=text("named"),
     postgresql_where=text("named"),
 )
+
+MESSAGE_ID: Final = case(
+    (messages.c.named, messages.c.message_id),
+    else_=messages.c.turn_id.concat(messages.c.message_id),
+).label("message_id")
+"""A message's id in whole."""
 
 losses = Table(
     "losses",

@@ -68,7 +68,9 @@ def message_of(row: Row[Any]) -> Placed:
     versions: str | None = found["versions"]
     return Placed(
         index=found["index"],
-        message_id=found["message_id"],
+        message_id=(
+            found["message_id"] if found["named"] else found["turn_id"] + found["message_id"]
+        ),
         named=bool(found["named"]),
         turn_id=found["turn_id"],
         role=found["role"],
@@ -97,7 +99,7 @@ def message_row(session_key: int, message: Placed) -> tuple[object, ...]:
         message.item,
         message.named,
         message.partial,
-        message.message_id,
+        message.message_id if message.named else message.message_id.removeprefix(message.turn_id),
         message.turn_id,
         message.role,
         ",".join(map(str, versions)) if len(versions) > 1 else None,

@@ -159,7 +159,7 @@ def _places(connection: Connection, key: int, message_ids: Sequence[str]) -> dic
     if not message_ids:
         return places
     m = t.messages.c
-    columns = (m.message_id, m.index, m.version)
+    columns = (t.MESSAGE_ID, m.index, m.version)
     named = select(*columns).where(m.session_key == key, m.message_id.in_(message_ids), m.named)
     for row in connection.execute(named):
         places.setdefault(row.message_id, []).append((row[1], row.version))

@@ -37,7 +37,8 @@ _NEAR: Final = (
 )
 # The name of the transcript's message that a text is in, if it is in one of its role.
 _MESSAGE_ID: Final = (
-    "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN m.message_id END "  # noqa: S608 - made of constants
+    "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN "  # noqa: S608 - made of constants
+    "CASE WHEN m.named THEN m.message_id ELSE m.turn_id || m.message_id END END "
     f'FROM messages m WHERE m.session_key = d.session_key AND m."index" >= {_NEAR} '
     f'AND m."index" <= {_NEAR} + 15 AND m.version <= d.version '
     "AND (m.version < d.version OR m.item <= d.item) "

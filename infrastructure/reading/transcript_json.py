@@ -115,7 +115,7 @@ _MESSAGES: Final = Prepared(
     lambda _: (
         _of_page(
             _M.index,
-            _M.message_id,
+            t.MESSAGE_ID,
             _M.item,
             _M.version,
             _M.versions,
