@@ -1,6 +1,7 @@
 """What does the description of the interface say beyond what the routes say by themselves?
 
-One shape for every problem, the body of each event type, and names for all schemas.
+What a success is, one shape for every problem, the body of each event type, and names for all
+schemas.
 """
 
 from typing import Any, Final, TypeAlias, cast, get_args
@@ -9,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from api.answers import SCHEMAS, describe
 from api.event_bodies import EVENT_BODIES
 from api.problems import MEDIA_TYPE, TYPES, Action
 
@@ -65,11 +67,12 @@ def _document(app: FastAPI) -> Json:
     schemas: Json = made.setdefault("components", {}).setdefault("schemas", {})
     for operation in _operations(made):
         _name_body(operation, schemas)
+        describe(operation)
         if any(p["name"] == "if-none-match" for p in operation.get("parameters", [])):
             held = {"description": "The caller holds this answer already."}
             operation["responses"].setdefault("304", held)
     _name_events(schemas)
-    schemas["Problem"] = PROBLEM
+    schemas |= {"Problem": PROBLEM, **SCHEMAS}
     return made
 
 

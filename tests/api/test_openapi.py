@@ -7,9 +7,10 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from tests.api.batches import Json
+from tests.api.batches import Json, append, batch, completed, said, started, turn
 from tests.api.serving import Served
 
+_SESSION = "/sessions/{session_id}"
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 
@@ -118,6 +119,44 @@ def test_problems_are_what_the_document_says(client: httpx.Client, described: Js
 
     for answer in answers:
         assert problem.is_valid(answer.json()), answer.text
+
+
+def test_every_success_says_what_it_is(described: Json) -> None:
+    for method, path, operation in operations(described):
+        successes = [each for code, each in operation["responses"].items() if code[0] == "2"]
+        assert successes, (method, path)
+        for answer in successes:
+            assert answer["description"] != "Successful Response", (method, path)
+
+
+def test_answers_are_what_the_document_says(client: httpx.Client, described: Json) -> None:
+    append(client, "s1", batch(1, *turn("t1")))
+    held: Json = {"messages": [{"role": "user", "content": "Hello?"}]}
+    more = batch(2, started("t2"), said("t2", "Hm."), completed("t2"))
+    asked: list[tuple[str, str, str, Json | None]] = [
+        ("post", "/sessions", "/sessions", {"session_id": "s2"}),
+        ("get", "/sessions", "/sessions", None),
+        ("get", _SESSION, "/sessions/s1", None),
+        ("patch", _SESSION, "/sessions/s1", {"title": "t"}),
+        ("post", f"{_SESSION}/events", "/sessions/s1/events", more),
+        ("get", f"{_SESSION}/events", "/sessions/s1/events", None),
+        ("get", f"{_SESSION}/events/{{version}}", "/sessions/s1/events/2", None),
+        ("get", f"{_SESSION}/transcript", "/sessions/s1/transcript", None),
+        ("get", f"{_SESSION}/transcript", "/sessions/s1/transcript?format=ui", None),
+        ("get", f"{_SESSION}/readiness", "/sessions/s1/readiness", None),
+        ("post", f"{_SESSION}/compare", "/sessions/s1/compare", held),
+        ("get", f"{_SESSION}/usage", "/sessions/s1/usage", None),
+        ("get", "/usage", "/usage", None),
+        ("get", "/search", "/search?q=x", None),
+    ]
+
+    for method, path, url, body in asked:
+        answer = client.request(method, url, json=body)
+        operation = described["paths"][f"/v1/projects/{{project_id}}{path}"][method]
+        success = operation["responses"][str(answer.status_code)]["content"]["application/json"]
+        assert success["schema"], path
+        wrong = validator(described, success["schema"]).iter_errors(answer.json())
+        assert not [error.message for error in wrong], (method, path)
 
 
 def test_the_documentation_page_is_there(server: Served) -> None:

@@ -1,0 +1,198 @@
+"""What does the description of the interface say of the answers that are no problems?
+
+The routes write their answers as bytes, from shapes; these schemas only describe them. Members that
+they do not name can come: a reader has to leave alone what it does not know.
+"""
+
+from typing import Any, Final, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+_TEXT: Final[Json] = {"type": "string"}
+_NUMBER: Final[Json] = {"type": "integer"}
+_FLAG: Final[Json] = {"type": "boolean"}
+_OBJECT: Final[Json] = {"type": "object"}
+_OBJECTS: Final[Json] = {"type": "array", "items": _OBJECT}
+_MAYBE: Final[Json] = {"type": ["string", "null"]}
+_TIME: Final[Json] = {"type": "string", "format": "date-time"}
+_FRAME: Final[Json] = {
+    "type": "object",
+    "description": "A frame; its `data` is JSON.",
+    "properties": {"id": _TEXT, "event": _TEXT, "data": _TEXT},
+}
+
+
+def _named(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list(name: str) -> Json:
+    return {"type": "array", "items": _named(name)}
+
+
+def _shape(**members: Json) -> Json:
+    """Return an object that has all of these."""
+    return {"type": "object", "required": [*members], "properties": members}
+
+
+_HEAD: Final = {"head": _named("Head")}
+_STANDS: Final = {**_HEAD, "readiness": _named("Readiness"), "through_version": _NUMBER}
+_BEHIND: Final = {
+    "through_position": _TEXT,
+    "lag": _shape(events=_NUMBER, seconds={"type": "number"}),
+}
+_COUNTS: Final = dict.fromkeys(
+    ("records", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), _NUMBER
+)
+
+SCHEMAS: Final[dict[str, Json]] = {
+    "Head": _shape(version=_NUMBER, history_version=_NUMBER, hash=_TEXT, fingerprint=_TEXT),
+    "Readiness": _shape(
+        ready=_FLAG,
+        reasons={"type": "array", "items": _shape(code=_TEXT, detail=_TEXT)},
+        empty=_FLAG,
+        through_version=_NUMBER,
+        **_HEAD,
+    ),
+    "Session": _shape(
+        session_id=_TEXT,
+        title=_MAYBE,
+        status={"type": "string", "enum": ["open", "archived", "deleted"]},
+        created_at=_TIME,
+        updated_at=_TIME,
+        messages=_NUMBER,
+        turns=_NUMBER,
+        turn_id=_MAYBE,
+        turn_status=_MAYBE,
+        open_gates=_NUMBER,
+        parent_session_id=_MAYBE,
+        ready=_FLAG,
+        through_version=_NUMBER,
+        **_HEAD,
+    ),
+    "Sessions": _shape(items=_list("Session"), next_cursor=_MAYBE),
+    "Appended": _shape(
+        events={"type": "array", "items": _shape(id=_TEXT, version=_NUMBER, hash=_TEXT)},
+        readiness=_named("Readiness"),
+        **_HEAD,
+    ),
+    "Event": _shape(
+        id=_TEXT,
+        version=_NUMBER,
+        position=_TEXT,
+        type=_TEXT,
+        schema=_NUMBER,
+        affects=_TEXT,
+        data={"description": "The JSON that was recorded, byte for byte."},
+        recorded_at=_TIME,
+        actor=_TEXT,
+        body_digest=_TEXT,
+        hash=_TEXT,
+    ),
+    "Events": _shape(items=_list("Event"), next_cursor=_MAYBE, through_version=_NUMBER, **_HEAD),
+    "TranscriptMessage": _shape(
+        index=_NUMBER,
+        message_id=_TEXT,
+        turn_id=_MAYBE,
+        version=_NUMBER,
+        role=_TEXT,
+        state=_TEXT,
+        parts=_OBJECTS,
+    ),
+    "Transcript": _shape(
+        items=_list("TranscriptMessage"), next_cursor=_MAYBE, previous_cursor=_MAYBE, **_STANDS
+    ),
+    "ProviderTranscript": {
+        "description": "With `format`: messages as a provider has them, and what they cannot say.",
+        **_shape(messages=_OBJECTS, losses=_OBJECTS, **_STANDS),
+    },
+    "Compared": _shape(
+        agrees=_FLAG,
+        differences={"type": "object", "additionalProperties": _NUMBER},
+        common_prefix=_NUMBER,
+        next_input=_FLAG,
+        fingerprint=_TEXT,
+        consecutive_agreements=_NUMBER,
+        **_STANDS,
+    ),
+    "Found": _shape(
+        items={
+            "type": "array",
+            "items": _shape(
+                session_id=_TEXT,
+                version=_NUMBER,
+                role=_TEXT,
+                at=_TIME,
+                snippet=_shape(text=_TEXT, marks={"type": "array"}),
+            ),
+        },
+        next_cursor=_MAYBE,
+        **_BEHIND,
+    ),
+    "Used": _shape(
+        items={"type": "array", "items": _shape(**_COUNTS, costs=_OBJECTS)},
+        total=_shape(**_COUNTS, costs=_OBJECTS),
+        **_BEHIND,
+    ),
+    "Import": _shape(
+        import_id=_TEXT,
+        status=_TEXT,
+        format=_MAYBE,
+        source_name=_TEXT,
+        created_at=_TIME,
+        finished_at=_MAYBE,
+        progress=_shape(files=_NUMBER, lines=_NUMBER, events=_NUMBER),
+        report={"type": ["object", "null"]},
+    ),
+    "Blob": _shape(sha256=_TEXT, size=_NUMBER),
+}
+TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
+
+_SAID: Final[dict[str, tuple[str, Json | None]]] = {
+    "Open Session": ("The session, opened.", _named("Session")),
+    "List Sessions": ("A page of sessions.", _named("Sessions")),
+    "Read Session": ("The session.", _named("Session")),
+    "Change Session": ("The session as it is now.", _named("Session")),
+    "Delete Session": ("It is deleted, or was.", None),
+    "Restore Session": ("The session as it is now.", _named("Session")),
+    "Append Events": ("All of the batch is committed.", _named("Appended")),
+    "Page Events": ("A page of events.", _named("Events")),
+    "Stream Events": ("Server-sent events, until the caller leaves.", None),
+    "Read Event": ("The event.", _named("Event")),
+    "Read Transcript": ("A page of messages, or all of them in a provider's form.", TRANSCRIPT),
+    "List Turns": ("A page of turns.", None),
+    "Read Turn": ("The turn.", None),
+    "List Approvals": ("A page of gates that wait.", None),
+    "Read Approval": ("The gate.", None),
+    "List Session Approvals": ("A page of the session's gates.", None),
+    "Read Session Approval": ("The gate.", None),
+    "Read Fingerprint": ("The chains over what is shown and what a model sees.", None),
+    "Read Readiness": ("Whether the newest message is enough, and why not.", _named("Readiness")),
+    "Compare History": ("Whether the histories agree, and where not.", _named("Compared")),
+    "Read Agreement": ("How often histories agreed, and a page of sessions.", None),
+    "Read Audit": ("A page of what was done.", None),
+    "Verify Session": ("Whether every hash is right; the first that is not.", None),
+    "Import File": ("The import, ended; `report` says what came of it.", _named("Import")),
+    "Read Import": ("The import.", _named("Import")),
+    "Mint Epoch": ("The epoch, and the turns that the one before left open.", None),
+    "Stream Project Events": ("Server-sent events, until the caller leaves.", None),
+    "Project Usage": ("A page of what was used, and the sum of all.", _named("Used")),
+    "Session Usage": ("What the session used, by model.", _named("Used")),
+    "Search Project": ("A page of texts that were found.", _named("Found")),
+    "Store Blob": ("The bytes are kept.", _named("Blob")),
+    "Metrics": ("What is counted, as Prometheus reads it.", None),
+    "Health": ("The process lives.", None),
+    "Process Readiness": ("It can serve, and how far its views are behind.", None),
+    "Info": ("What serves, from which store, with which limits.", None),
+}
+
+
+def describe(operation: Json) -> None:
+    """Say what a success of an operation is, where its route does not."""
+    for status, answer in operation["responses"].items():
+        if not status.startswith("2") or answer["description"] != "Successful Response":
+            continue
+        answer["description"], schema = _SAID[operation["summary"]]
+        if schema is not None:
+            answer["content"] = {"application/json": {"schema": schema}}
+        elif answer["description"].startswith("Server-sent"):
+            answer["content"] = {"text/event-stream": {"schema": _FRAME}}
