@@ -5,12 +5,13 @@ transaction: a commit of a few rows costs less than the layers above it would. O
 pass: integers, text, bytes, None; rows come back as the driver gives them, with names.
 """
 
+import re
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
@@ -29,10 +30,11 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 
-FEW: Final = 16
-"""Up to so many rows go to PostgreSQL in few statements: one costs more than a row."""
-PARAMETERS: Final = 50
-"""A statement with more parameters is taken apart by psycopg each time that it is executed."""
+AT_ONCE: Final = 16
+"""Up to so many rows go to PostgreSQL in one statement, which costs more than a row.
+
+Each number of rows is a statement of its own, of which psycopg keeps 100 prepared.
+"""
 Params: TypeAlias = Mapping[str, object]
 Values: TypeAlias = tuple[object, ...]
 
@@ -116,9 +118,10 @@ class Prepared:
             DBAPIError: as `run`.
         """
         compiled = self._compiled(connection)
-        # As text, PostgreSQL would spell each byte of a body with two.
-        as_bytes = {"binary": True} if connection.dialect.name == "postgresql" else {}
-        cursor: Any = connection.connection.cursor(**as_bytes)
+        cursor = _cursor(connection)
+        driver: Any = connection.dialect.loaded_dbapi
+        if connection.dialect.name == "postgresql":  # as text, a byte would be spelled with two
+            cursor.format = driver.pq.Format.BINARY
         try:
             cursor.execute(compiled.sql, compiled.arranged(params))
         except connection.dialect.loaded_dbapi.Error as error:
@@ -154,7 +157,8 @@ class Prepared:
             params = cast("dict[str, object]", built.params or {})
             constants = {n: value for n, value in params.items() if value is not None}
             known = self._known[name] = _Compiled(
-                str(built),
+                # Of psycopg's other cursor, a percent sign would begin a parameter.
+                _numbered(str(built)).replace("%%", "%") if name == "postgresql" else str(built),
                 tuple(built.positiontup),
                 constants,
                 answers=statement.is_select or bool(statement.returning_column_descriptions),
@@ -211,14 +215,14 @@ class PreparedRows(Prepared):
         if not rows:
             return
         pick = self._picks.get(connection.dialect.name) or self._pick(connection)
-        width = PARAMETERS // len(self.names)
-        if connection.dialect.name != "postgresql" or not 1 < len(rows) <= FEW or width <= 1:
+        if connection.dialect.name != "postgresql" or len(rows) == 1:
             self._each(connection, list(map(pick, rows)))
             return
-        for start in range(0, len(rows), width):
-            some = rows[start : start + width]
-            values = tuple(chain.from_iterable(map(pick, some)))
-            self._once(connection, self._for_rows(connection, len(some)), values)
+        with pipelined(connection):
+            for start in range(0, len(rows), AT_ONCE):
+                some = rows[start : start + AT_ONCE]
+                values = tuple(chain.from_iterable(map(pick, some)))
+                self._once(connection, self._for_rows(connection, len(some)), values)
 
     def row(self, connection: Connection, row: Values) -> Rows:
         """Execute for one row, and return what the statement answers.
@@ -238,15 +242,15 @@ class PreparedRows(Prepared):
         pick = self._picks.get(connection.dialect.name) or self._pick(connection)
         return self._sent(connection, self._compiled(connection), pick(row))
 
-    def _for_rows(self, connection: Connection, count: int) -> _Compiled:
+    def _for_rows(self, connection: Connection, number: int) -> _Compiled:
         """Return the statement for so many rows at once."""
-        found = self._wider.get(count)
+        found = self._wider.get(number)
         if found is None:
             one = self._compiled(connection)
             _, _, group = one.sql.partition(" VALUES ")
             group = group[: group.index(")") + 1]
-            sql = one.sql.replace(group, ", ".join([group] * count), 1)
-            found = self._wider[count] = _Compiled(sql, (), {}, answers=one.answers)
+            sql = _numbered(one.sql.replace(group, ", ".join([group] * number), 1))
+            found = self._wider[number] = _Compiled(sql, (), {}, answers=one.answers)
         return found
 
     def _pick(self, connection: Connection) -> Callable[[Values], Values]:
@@ -381,7 +385,20 @@ _COPIED_AS: Final[Mapping[type[Any], str]] = {
 
 
 def _cursor(connection: Connection) -> Any:  # noqa: ANN401 - the driver's own
+    """Return a cursor that takes SQL as the database does: psycopg's other one parses it first."""
+    if connection.dialect.name == "postgresql":
+        driver: Any = connection.dialect.loaded_dbapi
+        return driver.RawCursor(connection.connection.driver_connection)
     return connection.connection.cursor()
+
+
+def _numbered(sql: str) -> str:
+    """Return SQL with its parameters numbered in their order, as PostgreSQL wants them."""
+    number = count(1)
+    return _PARAMETER.sub(lambda _: f"${next(number)}", sql)
+
+
+_PARAMETER: Final = re.compile(r"%s|\$\d+")
 
 
 def named(error: Exception, sql: str, connection: Connection) -> BaseException:

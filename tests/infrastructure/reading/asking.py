@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 import psycopg
+import pytest
 from sqlalchemy import Connection
 
 from domain.commands import Proposal
@@ -45,6 +46,9 @@ def counted(store: Store) -> Generator[tuple[Connection, list[str]]]:
             seen.append(str(query))
             return super().execute(query, *arguments, **options)
 
+    class NotingRaw(Noting, psycopg.RawCursor[Any]):
+        pass
+
     with store.database.read() as connection:
         driver: Any = connection.connection.driver_connection
         if store.database.kind == "sqlite":
@@ -52,9 +56,10 @@ def counted(store: Store) -> Generator[tuple[Connection, list[str]]]:
             yield connection, seen
             driver.set_trace_callback(None)
         else:
-            usual, driver.cursor_factory = driver.cursor_factory, Noting
-            yield connection, seen
-            driver.cursor_factory = usual
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(driver, "cursor_factory", Noting)
+                patch.setattr(psycopg, "RawCursor", NotingRaw)
+                yield connection, seen
 
 
 def everything(connection: Connection, found: Moment) -> list[TranscriptMessage]:
