@@ -18,6 +18,7 @@ from domain.decide import SESSION_LIMIT
 from domain.raw_json import dumped
 from domain.registry import KINDS
 from infrastructure import tables as t
+from infrastructure.blobs import BLOB_LIMIT
 
 router = APIRouter(tags=["operations"])
 MEDIA: Final = "application/json"
@@ -72,9 +73,13 @@ async def info(log: Log) -> Response:
             "events_per_batch": EVENTS_LIMIT,
             "bytes_per_event": EVENT_LIMIT,
             "bytes_per_request": REQUEST_LIMIT,
+            "bytes_per_blob": BLOB_LIMIT,
             "json_depth": 100,
         },
-        "policy": {"allow_unverified_turns": log.settings.allow_unverified_turns},
+        "policy": {
+            "allow_unverified_turns": log.settings.allow_unverified_turns,
+            "require_agreement": log.settings.require_agreement,
+        },
     }
     return Response(dumped(shape), media_type=MEDIA)
 

@@ -29,6 +29,8 @@ def test_information_names_the_database_the_event_types_and_the_limits(
     assert told == EVENT_BODIES.keys()
     assert info["limits"]["events_per_batch"] == 1_000
     assert info["limits"]["bytes_per_request"] == 8 * 1024 * 1024
+    assert info["limits"]["bytes_per_blob"] == 32 * 1024 * 1024
+    assert info["policy"] == {"allow_unverified_turns": True, "require_agreement": 0}
 
 
 def test_every_problem_has_a_page_that_the_index_links_to(browser: httpx.Client) -> None:
