@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
-from api.async_views import through
+from api.async_views import Wait, caught_up, through
 from api.dependencies import Log, ProjectId
 from api.errors import retry
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Place, cursor, place_of
@@ -36,6 +36,7 @@ REBUILD: Final = "turnlog rebuild --view search"
 async def search_project(
     project_id: ProjectId,
     log: Log,
+    wait: Wait,
     q: Annotated[
         str,
         Query(
@@ -94,6 +95,7 @@ async def search_project(
         )
         return search(connection, query), through(log, connection, VIEW)
 
+    headers = await caught_up(log, VIEW, wait)
     try:
         found, reached = await log.read(look, long=True)
     except IndexBrokenError:
@@ -104,7 +106,7 @@ async def search_project(
         "next_cursor": None if found.more is None else cursor([*found.more], parameters),
         **reached,
     }
-    return Response(dumped(shape), media_type=MEDIA)
+    return Response(dumped(shape), headers=headers, media_type=MEDIA)
 
 
 def _before(place: Place) -> tuple[int, int]:

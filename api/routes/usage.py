@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection, select
 
-from api.async_views import through
+from api.async_views import Wait, caught_up, through
 from api.dependencies import Log, ProjectId, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
 from api.shapes import Shape
@@ -25,6 +25,7 @@ Grouping = Annotated[Literal["session", "model", "day"], Query(description="What
 async def project_usage(
     project_id: ProjectId,
     log: Log,
+    wait: Wait,
     by: Grouping = "day",
     first: Annotated[
         str | None,
@@ -58,11 +59,12 @@ async def project_usage(
             **through(log, connection, VIEW),
         }
 
-    return Response(dumped(await log.read(look, long=True)), media_type=MEDIA)
+    headers = await caught_up(log, VIEW, wait)
+    return Response(dumped(await log.read(look, long=True)), headers=headers, media_type=MEDIA)
 
 
 @router.get("/sessions/{session_id}/usage")
-async def session_usage(target: Session, log: Log) -> Response:
+async def session_usage(target: Session, log: Log, wait: Wait) -> Response:
     """Sum up what the models used in a session, by model. `lag` says how far behind it is."""
 
     def look(connection: Connection) -> Shape:
@@ -76,7 +78,8 @@ async def session_usage(target: Session, log: Log) -> Response:
             **reached,
         }
 
-    return Response(dumped(await log.read(look, long=True)), media_type=MEDIA)
+    headers = await caught_up(log, VIEW, wait)
+    return Response(dumped(await log.read(look, long=True)), headers=headers, media_type=MEDIA)
 
 
 def _day(text: str | None, name: str) -> int | None:

@@ -119,9 +119,13 @@ class Following:
                     return
                 if monotonic() >= deadline:
                     raise StillBehindError(name)
-                self._wanted.set()
-                self.bell.set()
+                self.hurry()
                 self._moved.wait(LOOK_S)
+
+    def hurry(self) -> None:
+        """Have the next steps taken at once: somebody waits for them."""
+        self._wanted.set()
+        self.bell.set()
 
     def catch_up(self, name: str, progress: Progress = lambda _: None) -> None:
         """Take a view's steps until it has all that can be read now.

@@ -2,9 +2,9 @@
 
 On SQLite every statement that is executed is traced. On PostgreSQL a relay reads along what goes
 over the wire: a statement is a command that the server completed, a round trip is a message after
-which a client waits (Sync, Flush, or a simple query), unless all that it waits for is a statement prepared
-for later. What ends or begins a transaction is no statement, and a commit is one that has something
-to make durable.
+which a client waits (Sync, Flush, or a simple query), unless all that it waits for is a statement
+prepared for later. What ends or begins a transaction is no statement, and a commit is one that has
+something to make durable.
 """
 
 import socket

@@ -122,3 +122,10 @@ def test_a_missing_index_is_told_and_stops_no_writer(own_server: Served) -> None
         own_server.log.following.rebuild("search")
         caught_up(own_server)
         assert search(client, "before") == ["s2", "s1"]
+
+
+def test_a_search_that_waits_finds_what_was_just_said(client: httpx.Client) -> None:
+    for number in range(1, 6):
+        say(client, f"s{number}", f"word{number}")
+        answer = client.get("/search", params={"q": f"word{number}"}, headers={"Prefer": "wait=20"})
+        assert sessions(answer) == [f"s{number}"]

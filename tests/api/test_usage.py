@@ -81,3 +81,21 @@ def test_usage_is_paged_by_any_key(client: httpx.Client, server: Served) -> None
 def test_a_day_that_is_none_is_refused(client: httpx.Client) -> None:
     answer = client.get("/usage", params={"from": "2026-02-30"})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-value")
+
+
+def test_a_reader_who_waits_reads_what_was_just_written(client: httpx.Client) -> None:
+    for number in range(1, 6):
+        record(client, f"s{number}", tokens("m1", 10))
+        answer = client.get("/usage", headers={"Prefer": "respond-async, wait=20"})
+        assert answer.json()["total"]["input_tokens"] == 10 * number
+        assert answer.headers["Preference-Applied"] == "wait=20"
+    assert "Preference-Applied" not in client.get("/usage").headers
+
+
+def test_a_reader_waits_no_longer_than_it_said(client: httpx.Client, server: Served) -> None:
+    server.log.following.stop()
+    record(client, "s1", tokens("m1", 10))
+    answer = client.get("/sessions/s1/usage", headers={"Prefer": "wait=1"})
+    assert answer.status_code == 200
+    assert "Preference-Applied" not in answer.headers
+    assert answer.json()["lag"]["events"] > 0
