@@ -76,7 +76,7 @@ def _without(part: Part) -> tuple[Part, int]:
 def _text_of(item: JsonValue) -> JsonValue:
     """Return the text that stands for an item of a result, if it is a file."""
     match item:
-        case {"type": str(kind)} if kind in _IN_RESULTS and isinstance(item, dict):
+        case dict() if isinstance(kind := item.get("type"), str) and kind in _IN_RESULTS:
             source = item.get("source")
             told = source if isinstance(source, dict) else item
             return _text(None, told.get("media_type") or told.get("mimeType"), None)

@@ -65,7 +65,7 @@ def test_a_batch_of_another_shape_is_refused_with_its_place(
         (started("t1", content=[{"type": "video"}]), "/messages/0/content/0"),
         (started("t1", content=[{"text": "a"}]), "/messages/0/content/0"),
         (started("t1", content=[{"type": ["text"], "text": "a"}]), "/messages/0/content/0"),
-        (started("t1", content=[{"type": {}, "text": "a"}]), "/messages/0/content/0"),
+        (started("t1", content=[{"type": dict[str, str](), "text": "a"}]), "/messages/0/content/0"),
         (started("t1", content=[{"type": "text"}]), "/messages/0/content/0/text"),
         (started("t1", content=[{"type": "text", "text": "a", "x": 1}]), "/messages/0/content/0/x"),
         (started("t1", content=[{"type": "data", "kind": "k"}]), "/messages/0/content/0/data"),
