@@ -33,7 +33,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from domain.recorded import Envelope, Recorded, body_digest, chained_hash
 from domain.state import Head, State
-from infrastructure.commit import Writing
 from infrastructure.composition import open_turnlog
 from infrastructure.database import create_schema
 from infrastructure.lookup import find_head
@@ -41,6 +40,7 @@ from infrastructure.recorder import LogRecorder
 from infrastructure.runner import Attempt
 from infrastructure.serialization import event_of, members_of
 from infrastructure.settings import Settings
+from infrastructure.writing import Writing
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

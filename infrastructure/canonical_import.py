@@ -20,7 +20,7 @@ from domain.refusals import ImportConflict
 from domain.state import Changes, State
 from infrastructure import clock
 from infrastructure.blobs import Entangled, completed, keep
-from infrastructure.commit import Contended, Writing
+from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
 from infrastructure.export_format import (
     BadExport,
@@ -36,6 +36,7 @@ from infrastructure.recorder import find_key
 from infrastructure.runner import Attempt, Runner
 from infrastructure.storable import is_storable
 from infrastructure.stored_stream import Stream, find_stream, hash_at, last_version, stored_facts
+from infrastructure.writing import Writing
 
 PAGE: Final = 500
 PAGE_BYTES: Final = 8 * 2**20

@@ -13,11 +13,12 @@ from domain.recorded import ProducerStamp, Recorded
 from domain.refusals import Refusal, SessionDamaged
 from domain.state import Head, State
 from infrastructure.agreement import agreed_in_a_row
-from infrastructure.commit import Contended, Writing
+from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
 from infrastructure.lookup import find_head, look_up
 from infrastructure.runner import Attempt
 from infrastructure.serialization import encode
+from infrastructure.writing import Writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

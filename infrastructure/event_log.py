@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 from domain.json_text import JsonValue, NotJson, parse
 from domain.recorded import Recorded
 from infrastructure.blobs import completed, completed_in
-from infrastructure.commit import Contended, Writing
+from infrastructure.commit import Contended
 from infrastructure.database import Database
 from infrastructure.mapper import (
     FactMapper,
@@ -37,6 +37,7 @@ from infrastructure.mapper import (
     whole_body,
 )
 from infrastructure.recorder import EVERYTHING, LogRecorder, find_key, stream_facts
+from infrastructure.writing import Writing
 
 PAGE: Final = 500
 

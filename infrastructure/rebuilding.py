@@ -18,13 +18,14 @@ from domain.evolve import evolve
 from domain.state import Call, Changes, Gate, Head, Placed, State
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, completed, refer
-from infrastructure.commit import ORDINAL_BITS, Contended, head_values, write_views
+from infrastructure.commit import ORDINAL_BITS, Contended
 from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
 from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
 from infrastructure.view_rows import XID, Values, message_values, values
+from infrastructure.writing import head_values, write_views
 
 Key: TypeAlias = tuple[object, ...]
 Progress: TypeAlias = Callable[[int], None]

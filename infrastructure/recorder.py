@@ -25,11 +25,12 @@ from sqlalchemy import exc as sa_exc
 from domain.recorded import GENESIS, Envelope, ProducerStamp
 from infrastructure import tables as t
 from infrastructure.blobs import completed
-from infrastructure.commit import ORDINAL_BITS, Writing, write
+from infrastructure.commit import ORDINAL_BITS
 from infrastructure.database import Database
 from infrastructure.event_ids import spelt
 from infrastructure.mapper import StoredFact, originator
 from infrastructure.prepared import Prepared
+from infrastructure.writing import Writing, write
 
 TICK_S: Final = 0.02
 HORIZON: Final = (

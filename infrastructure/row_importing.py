@@ -16,7 +16,6 @@ from domain.commands import OpenSession
 from domain.refusals import ImportConflict, Refusal
 from infrastructure import tables as t
 from infrastructure.command_handler import CommandHandler
-from infrastructure.commit import COPIED_FROM
 from infrastructure.database import Database
 from infrastructure.import_planning import Known, find_known
 from infrastructure.import_writing import PIECE, PIECE_BYTES, Addition, Piece, write_piece
@@ -29,6 +28,7 @@ from infrastructure.prepared import Prepared, PreparedRows, copy_rows
 from infrastructure.recorder import find_key
 from infrastructure.row_spool import RowSpool, Spooled
 from infrastructure.runner import Attempt, Runner
+from infrastructure.writing import COPIED_FROM
 
 KEPT: Final = 1_000
 LOOKED_UP: Final = 500

@@ -8,9 +8,10 @@ from sqlalchemy import Connection, text
 from domain.evolve import evolve, fold
 from domain.recorded import Envelope, Recorded, body_digest, chained_hash
 from domain.registry import Affects
-from infrastructure.commit import Commit, Writing
+from infrastructure.commit import Commit
 from infrastructure.recorder import find_key
 from infrastructure.serialization import decode
+from infrastructure.writing import Writing
 from tests.infrastructure.writing import SECOND, Store, propose
 
 _SALT = bytes(range(16))

@@ -12,10 +12,11 @@ from domain.offloading import inline
 from domain.recorded import GENESIS, Recorded, body_digest, chained_hash
 from domain.refusals import TurnInProgress, VersionMoved
 from infrastructure.command_handler import Caller
-from infrastructure.commit import Commit, Contended, Writing
+from infrastructure.commit import Commit, Contended
 from infrastructure.lookup import find_head
 from infrastructure.mapper import StreamFact, originator
 from infrastructure.runner import Attempt
+from infrastructure.writing import Writing
 from tests.conftest import NewDatabase
 from tests.databases import DatabaseKind
 from tests.infrastructure.writing import (

@@ -21,11 +21,12 @@ from domain.events import Opaque
 from domain.recorded import Envelope, Recorded, body_digest
 from domain.state import Head, State
 from infrastructure import tables as t
-from infrastructure.commit import Contended, Writing
+from infrastructure.commit import Contended
 from infrastructure.lookup import find_head
 from infrastructure.mapper import StreamFact, originator
 from infrastructure.recorder import LogRecorder, TickingSubscription
 from infrastructure.runner import Attempt
+from infrastructure.writing import Writing
 from tests.conftest import NewDatabase
 from tests.databases import DatabaseKind
 from tests.infrastructure.writing import NEW_YEAR, Store, opened
