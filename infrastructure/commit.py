@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Select, func, literal, literal_column, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from domain.state import State
 from infrastructure import tables as t
@@ -47,6 +47,16 @@ def is_race(error: DBAPIError, *, at_end: bool) -> bool:
     """
     found = getattr(error.orig, "sqlstate", None)
     return found in {DIVISION_BY_ZERO, DEADLOCK} or (at_end and isinstance(error, IntegrityError))
+
+
+def is_lost(error: DBAPIError) -> bool:
+    """Tell whether a connection to PostgreSQL broke that had been there."""
+    if error.statement is None:  # there was none
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return isinstance(error, OperationalError)
+    return state.startswith("08") or state in {"57P01", "57P02"}
 
 
 class Kept(NamedTuple):

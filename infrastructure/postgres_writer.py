@@ -74,7 +74,16 @@ def _roll_back(connection: Connection) -> None:
 
 
 def ask_idle_ones(engine: Engine) -> None:
-    """Have connections that were idle for a while asked whether they still work."""
+    """Have connections that were idle for a while asked whether they still work.
+
+    Once one is found broken, each of the others is asked, too.
+    """
+    broken = 0.0
+
+    @event.listens_for(engine, "invalidate")
+    def _broke(*_: object) -> None:
+        nonlocal broken
+        broken = monotonic()
 
     @event.listens_for(engine, "checkin")
     def _note(_: object, record: Any) -> None:  # noqa: ANN401 - the pool's own
@@ -82,11 +91,12 @@ def ask_idle_ones(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def _ask(connection: Any, record: Any, _: object) -> None:  # noqa: ANN401 - the driver's own
-        if monotonic() - record.info.get("used", 0.0) < FRESH_S:
+        used = record.info.get("used", 0.0)
+        if used > broken and monotonic() - used < FRESH_S:
             return
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             raise InvalidatePoolError from error
 
-    _ = (_note, _ask)
+    _ = (_broke, _note, _ask)

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from infrastructure.commit import Commit, Contended, is_race
+from infrastructure.commit import Commit, Contended, is_lost, is_race
 from infrastructure.database import Database
 from infrastructure.prepared import run_driver
 from infrastructure.remembered import Memory
@@ -40,6 +40,15 @@ class Attempt:
 
 
 Work = Callable[[Attempt], Answer]
+
+
+class BrokenOff(Exception):
+    """The connection broke before COMMIT was sent: the work can be done again on another."""
+
+    def __init__(self, error: DBAPIError) -> None:
+        """Take how it was noticed."""
+        super().__init__()
+        self.error: Final = error
 
 
 class Runs(Protocol):
@@ -121,18 +130,24 @@ class Runner:
 
     def _alone(self, work: Work[Answer]) -> Answer:
         with self._room:
+            broke = False
             for attempt in range(ATTEMPTS):
                 try:
                     return self._attempted(work, patient=attempt > 0)
                 except Contended:
                     if attempt == ATTEMPTS - 1:
                         raise
+                except BrokenOff as broken:
+                    if broke:
+                        raise broken.error from broken
+                    broke = True
         raise AssertionError
 
     def _attempted(self, work: Work[Answer], *, patient: bool) -> Answer:
         """Return what `work` does in one transaction of PostgreSQL, once it is committed.
 
         Raises:
+            BrokenOff: the connection broke before the end, so that nothing was committed.
             Contended: another writer came first.
         """
         commit: Commit | None = None
@@ -147,6 +162,8 @@ class Runner:
                 commit.lost()
             raise
         except DBAPIError as error:
+            if not done and is_lost(error):
+                raise BrokenOff(error) from error
             if commit is None or not is_race(error, at_end=done):
                 raise
             commit.lost()

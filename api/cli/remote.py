@@ -135,6 +135,8 @@ class Remote:
         first = dict(query)
         while True:
             members = raw_members(self._document(path, {**first, "limit": PAGE, "cursor": place}))
+            if not {"items", "next_cursor"} <= members.keys():
+                raise self._stranger()
             yield from raw_items(members["items"])
             following = parse(members["next_cursor"])
             if following is None:
@@ -166,9 +168,11 @@ class Remote:
         with self._answer(path, query, body) as answer:
             document = answer.read()
         try:
-            raw_members(document)
-        except (NotJson, ValueError):
-            raise self._stranger() from None
+            is_ours = isinstance(parse(document), dict)
+        except NotJson:
+            is_ours = False
+        if not is_ours:
+            raise self._stranger()
         return document
 
     @contextmanager

@@ -295,7 +295,22 @@ def test_on_postgresql_work_that_always_loses_is_given_up(postgresql_store: Stor
     assert attempts == [False, *[True] * (ATTEMPTS - 1)]
 
 
-def test_a_broken_connection_is_no_lost_race(postgresql_store: Store) -> None:
+def test_what_a_broken_connection_left_undone_is_done_once_more_on_another(
+    postgresql_store: Store,
+) -> None:
+    def cut_off_at_first(attempt: Attempt) -> int:
+        pids.append(attempt.connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+        if len(pids) == 1:
+            with postgresql_store.database.write() as other:
+                other.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pids[0]})
+        return int(attempt.connection.execute(text("SELECT 1")).scalar_one())
+
+    pids: list[int] = []
+    assert postgresql_store.runner.run(cut_off_at_first) == 1
+    assert len(set(pids)) == 2
+
+
+def test_a_connection_that_breaks_again_is_no_lost_race(postgresql_store: Store) -> None:
     attempts: list[bool] = []
 
     def cut_off(attempt: Attempt) -> None:
@@ -307,4 +322,4 @@ def test_a_broken_connection_is_no_lost_race(postgresql_store: Store) -> None:
 
     with pytest.raises(OperationalError):
         postgresql_store.runner.run(cut_off)
-    assert attempts == [False]
+    assert len(attempts) == 2
