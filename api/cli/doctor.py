@@ -19,6 +19,7 @@ from api.async_views import lag_shape
 from api.cli.failures import DONE, NOT_SO
 from api.cli.output import say, write
 from api.cli.saying import said_by_database
+from api.cli.stored_views import broken
 from api.cli.terminal_text import one_line
 from domain.raw_json import dumped
 from domain.times import rfc3339
@@ -32,7 +33,9 @@ from infrastructure.database import (
     shown,
 )
 from infrastructure.followers import tracking
+from infrastructure.reading.search import IndexBrokenError, SearchQuery, search
 from infrastructure.settings import MEANINGS, BadSetting, Settings, load, unknown_variables
+from projections.search import terms
 
 LIBRARIES: Final = (
     "sqlalchemy",
@@ -117,6 +120,8 @@ def _examine_database(settings: Settings, found: _Findings) -> None:
     try:
         with database.read() as connection:
             found.database |= _facts(database, connection)
+        if settings.search and not _can_search(database):
+            found.problems.append(broken().sentence)
         if database.is_read_only():
             found.problems.append(f"{shown(url)} can be read and not written to")
     except SQLAlchemyError as error:
@@ -125,6 +130,16 @@ def _examine_database(settings: Settings, found: _Findings) -> None:
         database.close()
     if settings.allow_unsafe_durability:
         found.warnings.append("commits that are not flushed are accepted: they could be lost")
+
+
+def _can_search(database: Database) -> bool:
+    query = SearchQuery(project_id="default", terms=terms("turnlog"), limit=1)
+    try:
+        with database.read() as connection:
+            search(connection, query)
+    except IndexBrokenError:
+        return False
+    return True
 
 
 def _facts(database: Database, connection: Connection) -> Facts:

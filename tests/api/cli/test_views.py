@@ -64,8 +64,11 @@ def test_a_broken_index_is_named_also_when_there_is_more_to_put_into_it(
         store.append([begun("t1", "one more")], "s3")
     failed = written.run("search", "another")
     assert (failed.code, "index-unavailable" in failed.errors) == (1, True)
+    examined = written.run("doctor")
+    assert (examined.code, "turnlog rebuild --view search" in examined.text) == (1, True)
     written.well("rebuild", "--view", "search")
     assert len(written.well("search", "one more", "--json").documents) == 1
+    written.well("doctor")
 
 
 def test_search_can_be_turned_off(written: Turnlog, tmp_path: Path) -> None:
