@@ -80,6 +80,39 @@ class HeadClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rewind:
+    """Take the last turns out of sight: one of the four targets names which.
+
+    Attributes:
+        turns: So many, or all there are.
+        to_turn: This one and all after it.
+        before_message: The turn that begins with this message, and all after it.
+        to_version: All that started after this version.
+        interrupt: Whether a turn that runs is interrupted for it.
+    """
+
+    turns: int | None = None
+    to_turn: str | None = None
+    before_message: str | None = None
+    to_version: int | None = None
+    interrupt: bool = False
+    claim: HeadClaim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redo:
+    """Bring back what a rewind took out: the newest, or the one at `rewind_version`.
+
+    Attributes:
+        interrupt: Whether a turn that runs is interrupted for it.
+    """
+
+    rewind_version: int | None = None
+    interrupt: bool = False
+    claim: HeadClaim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A producer's place for a batch: one sequence number each, from 1 in each epoch.
 
@@ -144,6 +177,8 @@ SessionCommand: TypeAlias = (
     | DeleteSession
     | RestoreSession
     | InterruptTurn
+    | Rewind
+    | Redo
     | BeginBatch
     | Record
 )

@@ -1,18 +1,15 @@
 """Which events does a command cause? Every rule of a session is here, and in `decide_record`."""
 
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from domain import commands as c
 from domain import events as e
-from domain.decide_gate import withdrawn
+from domain.decide_history import check_claim, decide_history, interrupted
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
 from domain.fields import check_id, check_name, check_title
 from domain.refusals import (
     Fenced,
-    HeadAheadOfLog,
-    HeadBehind,
-    HeadMismatch,
     NoSuchSession,
     Refusal,
     SequenceGap,
@@ -28,6 +25,17 @@ from domain.standing import known_turn
 from domain.state import Head, State
 
 SESSION_LIMIT: Final = 1_000_000
+_OfPresent: TypeAlias = (
+    c.Rewind
+    | c.Redo
+    | c.RenameSession
+    | c.ConfigureSession
+    | c.SetApprovalMode
+    | c.ArchiveSession
+    | c.UnarchiveSession
+    | c.DeleteSession
+    | c.InterruptTurn
+)
 
 
 def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
@@ -51,11 +59,18 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
             return decide_record(state, proposal, imported=imported)
         case c.RestoreSession():
             return _restored(head)
+        case _:
+            _require_present(head)
+            return _changed(state, command)
+
+
+def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
+    match command:
+        case c.Rewind() | c.Redo():
+            return decide_history(state, command)
         case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode():
-            _require_present(head)
-            return _settings_changed(head, command)
+            return _settings_changed(state.head, command)
         case c.ArchiveSession() | c.UnarchiveSession() | c.DeleteSession() | c.InterruptTurn():
-            _require_present(head)
             return _ended(state, command)
         case _:
             assert_never(command)
@@ -94,13 +109,13 @@ def _ended(
             deleted = fact(e.SessionDeleted())
             if head.turn_id is None:
                 return (deleted,)
-            return (*_interrupted(state, head.turn_id, "session-deleted", None), deleted)
+            return (*interrupted(state, head.turn_id, "session-deleted", None), deleted)
         case c.InterruptTurn(turn_id=turn_id, reason=reason, by=by):
             check_name(reason, "reason")
             check_name(by, "by")
             if known_turn(state, turn_id).status != "running":
                 return ()
-            return _interrupted(state, turn_id, reason, by)
+            return interrupted(state, turn_id, reason, by)
         case _:
             assert_never(command)
 
@@ -123,7 +138,7 @@ def _begin(state: State, command: c.BeginBatch) -> tuple[Decided, ...]:
     if command.expected_version not in {None, head.version}:
         raise VersionMoved(command.expected_version or 0, head.version)
     if command.claim is not None:
-        _check_claim(head, command.claim)
+        check_claim(head, command.claim)
     opened = _opened_by_batch(command.open) if head.status == "absent" and command.open else ()
     if head.version + len(opened) + command.events > SESSION_LIMIT:
         raise SessionFull(SESSION_LIMIT)
@@ -152,15 +167,6 @@ def _check_producer(state: State, batch: c.Batch, *, opens_with_loss: bool) -> N
     )
 
 
-def _check_claim(head: Head, claim: c.HeadClaim) -> None:
-    if claim.history_version > head.history_version:
-        raise HeadAheadOfLog(claim.history_version, head.history_version)
-    if claim.history_version < head.history_version:
-        raise HeadBehind(claim.history_version, head.history_version)
-    if claim.fingerprint != head.fingerprint.hex():
-        raise HeadMismatch
-
-
 def _opened_by_batch(command: c.OpenSession) -> tuple[Decided, ...]:
     try:
         return _opened(command)
@@ -186,11 +192,6 @@ def _opened(command: c.OpenSession) -> tuple[Decided, ...]:
     if command.title is None or by_person:
         return (fact(opened),)
     return (fact(opened), fact(e.SessionRenamed(title=command.title, by=command.title_by)))
-
-
-def _interrupted(state: State, turn_id: str, reason: str, by: str | None) -> tuple[Decided, ...]:
-    stopped = fact(e.TurnInterrupted(turn_id=turn_id, reason=reason, by=by))
-    return (*withdrawn(state, turn_id, reason), stopped)
 
 
 def _require_present(head: Head) -> None:

@@ -3,11 +3,12 @@
 from typing import Final
 
 from domain import events as e
-from domain.evolve_content import message_index
 from domain.fields import INPUT_LIMIT, check_count, check_id, check_message
 from domain.identifiers import derived_from
 from domain.messages import Message
+from domain.paths import runs, runs_within, spot_of
 from domain.place import RECORDS_A_MESSAGE
+from domain.records import InState, message_with_id
 from domain.refusals import (
     InvalidValue,
     MessageClosed,
@@ -65,7 +66,7 @@ def check_message_recorded(state: State, event: e.MessageRecorded) -> None:
 def _check_replaces(state: State, turn_id: str, message: Message, known: Placed) -> None:
     if not known.partial or (known.turn_id, known.role) != (turn_id, message.role):
         raise MessageExists(known.message_id).inside("message")
-    if known.index != state.head.messages - 1 or not state.head.tail_open:
+    if known.index != state.head.tip or not state.head.tail_open:
         raise MessageClosed(known.message_id).inside("message")
     if message.status == "partial" and len(known.versions) >= RECORDS_A_MESSAGE:
         raise MessageClosed(known.message_id, WHOLE_ONLY).inside("message")
@@ -87,23 +88,25 @@ def check_compaction(state: State, event: e.HistoryCompacted, *, imported: bool)
     A call and its result stay on one side. A transcript of another program is taken as it is.
     """
     at = "through_message_id"
-    head = state.head
-    index = message_index(state, event.through_message_id)
-    if index is None or index < head.archived:
+    head, records, here = state.head, InState(state), spot_of(state.head)
+    last = message_with_id(records, event.through_message_id)
+    within = last and runs_within(records.branch, here, last.index, last.index + 1)
+    if last is None or not within or within[0].depth < head.archived:
         raise InvalidValue("no live message has this id", at)
     check_count(event.since_version, "since_version", least=1)
     if event.since_version is not None and event.since_version > head.version:
         raise InvalidValue("the log has no such version yet", "since_version")
-    last = state.messages[index]
     if event.since_version is not None and last.versions[-1] > event.since_version:
         raise InvalidValue("this message is newer than the summary's watermark", at)
-    if not imported and _splits(state, last):
+    if not imported and _splits(state, last, within[0].depth):
         raise InvalidValue("a call before this place has its result after it, or none yet", at)
 
 
-def _splits(state: State, last: Placed) -> bool:
-    following = state.messages.get(last.index + 1)
-    if following is not None:
-        return following.role == "tool"
+def _splits(state: State, last: Placed, depth: int) -> bool:
+    records, head = InState(state), state.head
+    following = runs(records.branch, spot_of(head), depth + 1, min(depth + 2, head.messages))
+    if following:
+        message = records.message(following[0].first)
+        return message is not None and message.role == "tool"
     turn = state.turns.get(last.turn_id)
     return turn is not None and turn.status == "running" and turn.open_calls > 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from domain.recorded import Recorded
-from domain.state import Call, Changes, Gate, Head, Loss, Placed, State, Tail, Turn
+from domain.state import Branch, Call, Changes, Gate, Head, Loss, Move, Placed, State, Tail, Turn
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class Draft:
     gates: list[Gate]
     messages: list[Placed]
     losses: list[Loss]
+    branch: Branch | None = None
+    move: Move | None = None
     turn: Turn | None = None
     tail: Tail | None = None
 
@@ -38,6 +40,8 @@ class Draft:
             gates=tuple(self.gates),
             messages=tuple(self.messages),
             losses=tuple(self.losses),
+            branches=() if self.branch is None else (self.branch,),
+            moves=() if self.move is None else (self.move,),
             tail=self.tail,
             producer=self.fact.envelope.producer,
         )
@@ -57,6 +61,7 @@ def begun(known: State, fact: Recorded) -> Draft:
         hash=fact.hash,
         updated_at=envelope.recorded_at,
         history_version=envelope.version if moves else known.head.history_version,
+        redo=None if moves else known.head.redo,
         unreadable=known.head.unreadable + lost,
         tail_open=known.head.tail_open and not lost,
     )

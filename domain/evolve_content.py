@@ -1,14 +1,14 @@
 """What is a session after something was said, called, answered or summarised?"""
 
-from dataclasses import replace
-
 from domain import events as e
 from domain.draft import Draft
+from domain.evolve_history import moved
 from domain.fingerprints import EMPTY, chain, digest
-from domain.identifiers import derived_from
 from domain.messages import readable
+from domain.paths import runs, runs_within, spot_of
 from domain.pieces import call_source, pieces_of, summary_parts
 from domain.place import join, open_tail, place
+from domain.records import InState, message_with_id
 from domain.state import Call, CallStatus, State
 
 
@@ -121,19 +121,21 @@ def compacted(draft: Draft, event: e.HistoryCompacted) -> None:
 
     What follows a summary of everything begins a message of its own.
     """
-    head = draft.head
-    index = message_index(draft.known, event.through_message_id)
-    if index is None:
+    head, records = draft.head, InState(draft.known)
+    message = message_with_id(records, event.through_message_id)
+    here = spot_of(head)
+    within = message and runs_within(records.branch, here, message.index, message.index + 1)
+    if not within:
         draft.head = head._replace(unreadable=head.unreadable + 1)
         return
-    archived = max(head.archived, index + 1)
+    archived = max(head.archived, within[0].depth + 1)
     base = model = chain(EMPTY, digest("user", readable(summary_parts(event))))
-    for number in range(archived, head.messages):
-        message = draft.known.messages.get(number)
-        if message is not None:
-            base = model
-            model = model if message.digest is None else chain(model, message.digest)
-            draft.messages.append(replace(message, model_fingerprint=model))
+    for run in runs(records.branch, here, archived, head.messages):
+        for index in range(run.first, run.end):
+            kept = records.message(index)
+            if kept is not None:
+                base = model
+                model = model if kept.digest is None else chain(model, kept.digest)
     draft.head = head._replace(
         archived=archived,
         tail_open=head.tail_open and archived < head.messages,
@@ -141,13 +143,10 @@ def compacted(draft: Draft, event: e.HistoryCompacted) -> None:
         model_fingerprint=model,
         base_model_fingerprint=base,
     )
+    moved(draft, "compacted")
 
 
 def message_index(state: State, message_id: str) -> int | None:
     """Return the index of the message with this id, given or derived (`<turn_id>:<n>`)."""
-    if (index := state.message_ids.get(message_id)) is not None:
-        return index
-    turn_id, ordinal = derived_from(message_id) or (None, 0)
-    turn = state.turns.get(turn_id) if turn_id is not None else None
-    known = None if turn is None else state.messages.get(turn.first_message + ordinal - 1)
-    return known.index if known is not None and known.message_id == message_id else None
+    message = message_with_id(InState(state), message_id)
+    return None if message is None else message.index

@@ -2,19 +2,27 @@
 
 from domain import events as e
 from domain.draft import Draft
+from domain.paths import found_in, grown
 from domain.pieces import pieces_of
 from domain.place import place
 from domain.state import Turn, TurnStatus
 
 
 def turn_started(draft: Draft, event: e.TurnStarted) -> None:
-    """Begin a turn with its input."""
-    producer = draft.fact.envelope.producer
+    """Begin a turn with its input; after a rewind, on a branch of its own."""
+    head, producer = draft.head, draft.fact.envelope.producer
+    branch = head.branch
+    if head.turn_tip != head.started:
+        draft.branch = grown(found_in(draft.known.branches), head)
+        branch = draft.branch.first_turn
     draft.turn = Turn(
         turn_id=event.turn_id,
-        number=draft.head.turns + 1,
+        number=head.started + 1,
         started_version=draft.version,
-        first_message=draft.head.messages,
+        first_message=head.placed,
+        branch=branch,
+        unverified_before=head.unverified_turns,
+        miscounted_before=head.miscounted_turns,
         started_at=draft.fact.envelope.recorded_at,
         records=1 if producer else 0,
         producer_id=producer.producer_id if producer else None,
@@ -22,8 +30,13 @@ def turn_started(draft: Draft, event: e.TurnStarted) -> None:
         producer_sequence=producer.sequence if producer else None,
         history_sent=event.history_sent,
     )
-    draft.head = draft.head._replace(
-        turns=draft.head.turns + 1, turn_id=event.turn_id, tail_open=False
+    draft.head = head._replace(
+        turns=head.turns + 1,
+        started=head.started + 1,
+        turn_tip=head.started + 1,
+        branch=branch,
+        turn_id=event.turn_id,
+        tail_open=False,
     )
     for item, message in enumerate(event.messages):
         pieces = pieces_of(event, draft.version, item)

@@ -12,10 +12,9 @@ from domain import commands as c
 from domain import events as e
 from domain.commands import SessionCommand
 from domain.events import SessionEvent
-from domain.evolve_content import message_index
 from domain.fields import COUNT_LIMIT
 from domain.identifiers import derived_from, is_id, is_name
-from domain.state import CallKey, Gate, State, Tail
+from domain.state import CallKey
 
 CONTENT = (e.MessageRecorded, e.ToolCallRequested, e.GateOpened)
 
@@ -28,6 +27,10 @@ class Keys:
         calls: (turn id, tool call id).
         tail: Whether the last message and its pieces are needed.
         kept_after: The message after which a compaction keeps messages; all those are needed.
+        grows: Whether a turn begins, which may begin a branch.
+        rewind, redo: What a command wants taken out or brought back.
+        rewound: Turns that facts say were taken out.
+        moves: Versions of rewinds that facts say were reverted.
     """
 
     turns: frozenset[str] = frozenset()
@@ -40,6 +43,11 @@ class Keys:
     producers: frozenset[str] = frozenset()
     tail: bool = False
     kept_after: str | None = None
+    grows: bool = False
+    rewind: c.Rewind | None = None
+    redo: c.Redo | None = None
+    rewound: frozenset[str] = frozenset()
+    moves: frozenset[int] = frozenset()
 
 
 NO_KEYS = Keys()
@@ -68,6 +76,11 @@ def keys_of(steps: Iterable[SessionCommand]) -> Keys:
                 producer_id = named
             case c.InterruptTurn(turn_id=turn_id):
                 found.turn(turn_id)
+            case c.Rewind():
+                found.rewind = step
+                found.turn(step.to_turn)
+            case c.Redo():
+                found.redo = step
             case _:
                 pass
     return found.keys(producer_id)
@@ -86,6 +99,11 @@ class _Collected:
         self.losses: Final[set[int]] = set()
         self.tail = False
         self.kept_after: str | None = None
+        self.grows = False
+        self.rewind: c.Rewind | None = None
+        self.redo: c.Redo | None = None
+        self.rewound: Final[set[str]] = set()
+        self.moves: Final[set[int]] = set()
 
     def keys(self, producer_id: str | None) -> Keys:
         return Keys(
@@ -99,6 +117,11 @@ class _Collected:
             producers=frozenset() if producer_id is None else frozenset({producer_id}),
             tail=self.tail,
             kept_after=self.kept_after,
+            grows=self.grows,
+            rewind=self.rewind,
+            redo=self.redo,
+            rewound=frozenset(self.rewound),
+            moves=frozenset(self.moves),
         )
 
     def take(self, event: SessionEvent) -> None:
@@ -106,6 +129,7 @@ class _Collected:
         self.tail = self.tail or isinstance(event, CONTENT)
         match event:
             case e.TurnStarted(messages=messages):
+                self.grows = True
                 for message in messages:
                     self._message(message.message_id)
             case e.MessageRecorded(message=message):
@@ -116,6 +140,10 @@ class _Collected:
                 # A later compaction of one batch keeps less, so the first needs all that any does.
                 self.kept_after = self.kept_after or _name(message_id)
                 self._message(message_id)
+            case e.HistoryRewound(turn_id=turn_id) if is_id(turn_id):
+                self.rewound.add(turn_id)
+            case e.RewindReverted(rewind_version=version) if 0 < version < COUNT_LIMIT:
+                self.moves.add(version)
             case e.LossHealed(loss_version=version) if 0 < version < COUNT_LIMIT:
                 self.losses.add(version)
             case _:
@@ -160,61 +188,3 @@ def _add(names: set[str], name: str) -> None:
 
 def _name(text: str) -> str | None:
     return text if is_name(text) else None
-
-
-def restrict(state: State, wanted: Keys) -> State:
-    """Return what a look-up by `wanted` gives of a session folded whole."""
-    head = state.head
-    turns = wanted.turns if head.turn_id is None else wanted.turns | {head.turn_id}
-    gates = _gates(state, wanted)
-    calls = wanted.calls | {
-        (gate.turn_id, gate.tool_call_id)
-        for gate in gates.values()
-        if gate.status == "open" and gate.tool_call_id is not None
-    }
-    indexes = {state.message_ids[name] for name in wanted.message_ids if name in state.message_ids}
-    tail = wanted.tail and head.tail_open
-    if tail:
-        indexes.add(head.messages - 1)
-    if wanted.kept_after is not None:
-        indexes |= set(_kept(state, wanted.kept_after))
-    messages = {index: state.messages[index] for index in sorted(indexes)}
-    return State(
-        head=head,
-        turns={key: state.turns[key] for key in sorted(turns) if key in state.turns},
-        calls={key: state.calls[key] for key in sorted(calls) if key in state.calls},
-        gates=gates,
-        messages=messages,
-        message_ids={m.message_id: m.index for m in messages.values() if m.named},
-        losses={key: state.losses[key] for key in sorted(wanted.losses) if key in state.losses},
-        producers={
-            key: state.producers[key] for key in sorted(wanted.producers) if key in state.producers
-        },
-        tail=state.tail if tail else Tail(),
-    )
-
-
-def _kept(state: State, message_id: str) -> range:
-    index = message_index(state, message_id)
-    return range(0) if index is None else range(index, state.head.messages)
-
-
-def _gates(state: State, wanted: Keys) -> dict[str, Gate]:
-    found: list[Gate] = []
-    closed_by_name: dict[tuple[str, str], Gate] = {}
-    aliases: tuple[tuple[str, str | None, frozenset[str]], ...]
-    for gate in state.gates.values():
-        if gate.status == "open" or gate.gate_id in wanted.gate_ids:
-            found.append(gate)
-            continue
-        aliases = (
-            ("permission", gate.permission_id, wanted.permission_ids),
-            ("call", gate.tool_call_id, wanted.gate_call_ids),
-        )
-        for kind, name, names in aliases:
-            if name is not None and name in names:
-                known = closed_by_name.get((kind, name))
-                if known is None or known.opened_version < gate.opened_version:
-                    closed_by_name[kind, name] = gate
-    found.extend(closed_by_name.values())
-    return {gate.gate_id: gate for gate in sorted(found, key=lambda g: g.opened_version)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from domain.draft import Draft
-from domain.fingerprints import chain, digest, is_empty
+from domain.fingerprints import EMPTY, chain, digest, is_empty
 from domain.messages import CONFIGURATION, Role, readable
 from domain.pieces import is_partial, merge
 from domain.state import Piece, Placed, Tail
@@ -19,7 +19,7 @@ RECORDS_A_MESSAGE: Final = 256
 def open_tail(draft: Draft, turn_id: str, role: Role) -> Placed | None:
     """Return the last message, if what `role` says in this turn can still go into it."""
     head = draft.head
-    tail = draft.known.messages.get(head.messages - 1) if head.tail_open else None
+    tail = draft.known.messages.get(head.tip) if head.tail_open else None
     if tail is None or tail.turn_id != turn_id or tail.role != role:
         return None
     return tail
@@ -36,11 +36,10 @@ def place(  # the six things that a new message is made of
     """Add a message after the last one."""
     head, turn = draft.head, draft.turn
     ordinal = draft.version if turn is None else turn.messages + 1
-    leading = head.leading and role in CONFIGURATION
-    said = None if leading else _digest(role, pieces)
+    said = _digest(role, pieces, head.fingerprint)
     display, model = _after(head.fingerprint, head.model_fingerprint, said)
     message = Placed(
-        index=head.messages,
+        index=head.placed,
         message_id=message_id or f"{turn_id}:{ordinal}",
         named=message_id is not None,
         turn_id=turn_id,
@@ -56,7 +55,8 @@ def place(  # the six things that a new message is made of
         draft.turn = turn._replace(messages=turn.messages + 1)
     draft.head = head._replace(
         messages=head.messages + 1,
-        leading=leading,
+        placed=head.placed + 1,
+        tip=head.placed,
         base_fingerprint=head.fingerprint,
         base_model_fingerprint=head.model_fingerprint,
         tail_open=_stays_open(message),
@@ -70,7 +70,7 @@ def join(draft: Draft, tail: Placed, pieces: tuple[Piece, ...]) -> None:
     """Add to the last message, in place of what the same source brought while it was open."""
     head = draft.head
     whole = merge(draft.known.tail.pieces, pieces)
-    said = None if head.leading else _digest(tail.role, whole)
+    said = _digest(tail.role, whole, head.base_fingerprint)
     display, model = _after(head.base_fingerprint, head.base_model_fingerprint, said)
     message = replace(
         tail,
@@ -93,8 +93,13 @@ def _put(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:
     draft.tail = Tail(pieces=pieces if draft.head.tail_open else ())
 
 
-def _digest(role: Role, pieces: tuple[Piece, ...]) -> bytes | None:
-    """Return the digest of what `pieces` say together; None if that is nothing."""
+def _digest(role: Role, pieces: tuple[Piece, ...], before: bytes) -> bytes | None:
+    """Return the digest of what `pieces` say together; None if that is nothing.
+
+    What system and developer messages say before anything else is configuration, no history.
+    """
+    if role in CONFIGURATION and before == EMPTY:
+        return None
     parts = readable([piece.part for piece in pieces])
     return None if is_empty(parts) else digest(role, parts)
 

@@ -150,9 +150,38 @@ class TurnInProgress(Refusal):
 class NoSuchTurn(Refusal):
     """The session has no such turn."""
 
-    def __init__(self, turn_id: str) -> None:
-        super().__init__(f"there is no turn {turn_id}", "turn_id")
+    def __init__(self, turn_id: str, at: str = "turn_id") -> None:
+        super().__init__(f"there is no turn {turn_id}", at)
         self.turn_id = turn_id
+
+
+class NoSuchMessage(Refusal):
+    """No message in sight has this id."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__("no message in sight has this id", at)
+
+
+class NothingToRewind(Refusal):
+    """No turn is in sight that could be taken out."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no turn to take out")
+
+
+class NothingToRedo(Refusal):
+    """There is nothing that a redo would bring back."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing was rewound that could be brought back here")
+
+
+class NoSuchRewind(Refusal):
+    """No rewind was recorded at this version."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"there is no rewind at version {version}", "rewind_version")
+        self.version = version
 
 
 class TurnExists(Refusal):

@@ -41,6 +41,8 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "tool-call-requested": Kind(e.ToolCallRequested, 1, "history"),
         "tool-call-completed": Kind(e.ToolCallCompleted, 1, "history"),
         "history-compacted": Kind(e.HistoryCompacted, 1, "history"),
+        "history-rewound": Kind(e.HistoryRewound, 1, "history"),
+        "rewind-reverted": Kind(e.RewindReverted, 1, "history"),
         "gate-opened": Kind(e.GateOpened, 1, "history"),
         "gate-decided": Kind(e.GateDecided, 1, "history"),
         "gate-expired": Kind(e.GateExpired, 1, "history"),

@@ -7,7 +7,7 @@ each fact makes a few new ones.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from domain.events.gate import DecidedBy, GateKind, Verdict
 from domain.fingerprints import EMPTY
@@ -20,6 +20,7 @@ GateStatus: TypeAlias = Literal[
     "open", "allowed", "denied", "denied-by-policy", "answered", "expired", "withdrawn"
 ]
 CallStatus: TypeAlias = Literal["open", "completed", "failed", "denied", "late"]
+MoveKind: TypeAlias = Literal["rewound", "reverted", "compacted", "forked"]
 CallKey: TypeAlias = tuple[str, str]
 
 
@@ -28,11 +29,17 @@ class Head(NamedTuple):
 
     Attributes:
         put_away: Whether it is archived, or will be again once its deletion is taken back.
-        messages: Messages in the transcript; the next one's index.
-        archived: Messages before this index are archived by compaction.
+        messages: Messages in sight: live and archived, not rewound.
+        placed: All the messages that there ever were; the next one's index.
+        tip: The index of the last message in sight; -1 if there is none.
+        archived: So many of the messages in sight, from the first one, are archived by compaction.
         tail_open: Whether a record of the same participant can still join the last message.
         base_fingerprint, base_model_fingerprint: The chains before the last message.
-        leading: Whether nothing but system and developer messages was said yet.
+        turns: Turns in sight.
+        started: All the turns that ever began; the newest one's number.
+        turn_tip: The number of the last turn in sight; 0 if there is none.
+        branch: The branch that it stands in.
+        redo: The rewind that can be reverted, since nothing but rewinds changed history after it.
         turn_id: The turn that has not ended, if any.
         gated_calls: Open calls of that turn that wait for a gate.
         open_losses, unverified_turns, miscounted_turns, unreadable: Why the log may be incomplete.
@@ -49,11 +56,16 @@ class Head(NamedTuple):
     base_fingerprint: bytes = EMPTY
     base_model_fingerprint: bytes = EMPTY
     tail_open: bool = False
-    leading: bool = True
     messages: int = 0
+    placed: int = 0
+    tip: int = -1
     archived: int = 0
     summary_version: int | None = None
     turns: int = 0
+    started: int = 0
+    turn_tip: int = 0
+    branch: int = 0
+    redo: int | None = None
     turn_id: str | None = None
     open_gates: int = 0
     open_losses: int = 0
@@ -74,7 +86,10 @@ class Turn(NamedTuple):
     """One turn. Token counts are sums over its `usage-recorded` facts.
 
     Attributes:
-        number: 1 for the session's first turn.
+        number: 1 for the session's first turn; a turn that replaces another has its own.
+        branch: The branch that it stands in.
+        first_message: The index of its first message.
+        unverified_before, miscounted_before: How many such turns were in sight when it began.
         messages: How many messages of the transcript it holds.
         records: How many events of it came from a producer.
         paused: Whether it waits for gates and for nothing else.
@@ -85,6 +100,9 @@ class Turn(NamedTuple):
     started_version: int
     first_message: int
     started_at: int
+    branch: int = 0
+    unverified_before: int = 0
+    miscounted_before: int = 0
     status: TurnStatus = "running"
     ended_version: int | None = None
     messages: int = 0
@@ -149,10 +167,12 @@ class Placed:
     """A message of the transcript: where it stands and which facts it is made of.
 
     Attributes:
+        index: How many messages were placed before it, in sight or not.
         named: Whether `message_id` was given, or is `<turn_id>:<n>`.
         item: Which message of a `turn-started` it is.
         versions: The facts that it is made of, in order.
-        fingerprint, model_fingerprint: The chains up to and with this message.
+        fingerprint, model_fingerprint: The chains up to and with this message, as they were when
+            it was last added to.
     """
 
     index: int
@@ -176,6 +196,75 @@ class Loss:
     count: int | None
     turn_id: str | None
     healed_version: int | None = None
+
+
+class Branch(NamedTuple):
+    """A run of turns, and of their messages, that follow each other in number and index.
+
+    One begins with the first turn after the newest turn was left by a rewind. Its id is the number
+    of that turn; that of the session's first run is 0.
+
+    Attributes:
+        first_turn, first_index: What it begins with.
+        turn_depth, depth: How many turns and messages are in sight before it.
+        parent: The branch that it left, after `parent_turn` and `parent_index` there.
+        jump: A branch further up, so that one far up is found in few steps.
+        rank: How many branches are above it.
+    """
+
+    first_turn: int
+    first_index: int
+    turn_depth: int
+    depth: int
+    parent: int
+    parent_turn: int
+    parent_index: int
+    jump: int
+    rank: int
+
+
+ROOT: Final = Branch(
+    first_turn=1,
+    first_index=0,
+    turn_depth=0,
+    depth=0,
+    parent=0,
+    parent_turn=0,
+    parent_index=-1,
+    jump=0,
+    rank=0,
+)
+"""The branch 0, of which no record is kept."""
+
+
+class Position(NamedTuple):
+    """What of a history is in sight, as the head says it."""
+
+    tip: int = -1
+    messages: int = 0
+    turn_tip: int = 0
+    turns: int = 0
+    branch: int = 0
+    archived: int = 0
+    summary_version: int | None = None
+    unverified_turns: int = 0
+    miscounted_turns: int = 0
+    fingerprint: bytes = EMPTY
+    model_fingerprint: bytes = EMPTY
+    redo: int | None = None
+
+
+class Move(NamedTuple):
+    """A fact that changed what is in sight by other means than adding to it.
+
+    Attributes:
+        before, after: What was in sight until then, and what was from then on.
+    """
+
+    version: int
+    kind: MoveKind
+    before: Position
+    after: Position
 
 
 class Tail(NamedTuple):
@@ -206,6 +295,8 @@ class Changes(NamedTuple):
     gates: tuple[Gate, ...] = ()
     messages: tuple[Placed, ...] = ()
     losses: tuple[Loss, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    moves: tuple[Move, ...] = ()
     tail: Tail | None = None
     producer: ProducerStamp | None = None
 
@@ -214,7 +305,8 @@ class Changes(NamedTuple):
 class State:
     """A session, whole or restricted to some keys. The only mutable thing in the core: a holder.
 
-    `messages` is keyed by index; `message_ids` finds named messages.
+    `messages` is keyed by index, `branches` by id, `moves` by version; `message_ids` finds named
+    messages.
     """
 
     head: Head = field(default_factory=Head)
@@ -224,6 +316,8 @@ class State:
     messages: dict[int, Placed] = field(default_factory=dict[int, Placed])
     message_ids: dict[str, int] = field(default_factory=dict[str, int])
     losses: dict[int, Loss] = field(default_factory=dict[int, Loss])
+    branches: dict[int, Branch] = field(default_factory=dict[int, Branch])
+    moves: dict[int, Move] = field(default_factory=dict[int, Move])
     producers: dict[str, ProducerStamp] = field(default_factory=dict[str, ProducerStamp])
     tail: Tail = field(default_factory=Tail)
 
@@ -243,10 +337,17 @@ class State:
                 self.message_ids[message.message_id] = message.index
         for loss in changes.losses:
             self.losses[loss.version] = loss
+        self._apply_history(changes)
         if changes.tail is not None:
             self.tail = changes.tail
         if changes.producer is not None:
             self.producers[changes.producer.producer_id] = changes.producer
+
+    def _apply_history(self, changes: Changes) -> None:
+        for branch in changes.branches:
+            self.branches[branch.first_turn] = branch
+        for move in changes.moves:
+            self.moves[move.version] = move
 
     def copy(self) -> "State":
         """Return a state that can change without changing this one."""
@@ -258,6 +359,8 @@ class State:
             messages=dict(self.messages),
             message_ids=dict(self.message_ids),
             losses=dict(self.losses),
+            branches=dict(self.branches),
+            moves=dict(self.moves),
             producers=dict(self.producers),
             tail=self.tail,
         )

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select, text
 
-from domain.evolve import merge, message_index
+from domain.evolve import merge
 from domain.keys import Keys
+from domain.noted import noted
 from domain.pieces import pieces_of
 from domain.recorded import ProducerStamp
 from domain.state import Piece, Placed, State, Tail
@@ -17,6 +18,7 @@ from infrastructure import tables as t
 from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
 from infrastructure.remembered import Remembered
+from infrastructure.stored_records import StoredRecords
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -50,16 +52,6 @@ _NAMED: Final = Prepared(
         t.messages.c.session_key == bindparam("session_key"),
         t.messages.c.message_id == bindparam("message_id"),
         text("messages.named"),  # as the index says it; `= 1`, SQLite would read every message
-    )
-)
-_FROM: Final = Prepared(
-    lambda _: (
-        select(t.messages)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.index >= bindparam("start"),
-        )
-        .order_by(t.messages.c.index)
     )
 )
 _OPEN_GATES: Final = Prepared(
@@ -132,6 +124,7 @@ def look_up(
     find.gates(wanted)
     find.calls(wanted)
     find.messages(wanted)
+    find.history(wanted)
     for version in sorted(wanted.losses):
         for row in find.rows(_LOSS, version=version):
             state.losses[version] = loss_of(row)
@@ -231,27 +224,24 @@ class _Finder:
             found[self._known.message.index] = self._known.message
             state.tail = self._known.tail
         elif wanted.tail and state.head.tail_open:
-            for row in self.rows(_MESSAGE, index=state.head.messages - 1):
+            for row in self.rows(_MESSAGE, index=state.head.tip):
                 tail = found[row.index] = message_of(row)
                 state.tail = self._tail(tail)
         self._take(found)
-        if wanted.kept_after is not None:
-            self._kept(wanted.kept_after, found)
 
-    def _kept(self, message_id: str, asked: dict[int, Placed]) -> None:
-        turn = self._state.turns.get(message_id.rpartition(":")[0])
-        known = dict(asked)
-        if message_id not in self._state.message_ids and turn is not None:
-            known |= {
-                row.index: message_of(row) for row in self.rows(_FROM, start=turn.first_message)
-            }
-            self._take(known)
-        start = message_index(self._state, message_id)
-        if start is not None:
-            known |= {row.index: message_of(row) for row in self.rows(_FROM, start=start)}
-        self._take(
-            {n: m for n, m in known.items() if n in asked or (start is not None and n >= start)}
+    def history(self, wanted: Keys) -> None:
+        """Find what the rules come by on their way through the history."""
+        state = self._state
+        grows = wanted.grows and state.head.turn_tip != state.head.started
+        moves = wanted.rewind or wanted.redo or wanted.rewound or wanted.moves
+        if not (grows or moves or wanted.kept_after is not None):
+            return
+        found = noted(
+            StoredRecords(self._connection, self._key, state.head.started), state.head, wanted
         )
+        state.turns |= found.turns
+        state.branches, state.moves = found.branches, found.moves
+        self._take(state.messages | found.messages)
 
     def _take(self, found: dict[int, Placed]) -> None:
         self._state.messages = {index: found[index] for index in sorted(found)}

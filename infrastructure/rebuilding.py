@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, select, text
 from domain.attachments import named_blobs
 from domain.blobs import Blob
 from domain.evolve import evolve
-from domain.state import Call, Changes, Gate, Head, Placed, State
+from domain.state import Call, Changes, Gate, Head, Move, Placed, State
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, completed, refer
 from infrastructure.commit import ORDINAL_BITS, Contended
@@ -24,7 +24,7 @@ from infrastructure.mapper import recorded_of
 from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
-from infrastructure.view_rows import XID, Values, message_values, values
+from infrastructure.view_rows import XID, Values, message_values, move_values, values
 from infrastructure.writing import head_values, write_views
 
 Key: TypeAlias = tuple[object, ...]
@@ -181,20 +181,17 @@ class _Folded:
     def _records(self, table: Table) -> dict[Key, object]:
         """Return the records that make the table's rows, by their keys within the session."""
         state = self._state
-        match table.name:
-            case t.turns.name:
-                return {(turn.turn_id,): turn for turn in state.turns.values()}
-            case t.calls.name:
-                calls = _flat(state)
-                return {(c.turn_id, c.tool_call_id, c.occurrence): c for c in calls}
-            case t.gates.name:
-                return {(gate.gate_id,): gate for gate in state.gates.values()}
-            case t.messages.name:
-                return {(message.index,): message for message in state.messages.values()}
-            case t.losses.name:
-                return {(loss.version,): loss for loss in state.losses.values()}
-            case _:
-                return {(): state.head} if state.head.version else {}
+        records: dict[str, dict[Key, object]] = {
+            t.turns.name: {(turn.turn_id,): turn for turn in state.turns.values()},
+            t.calls.name: {(c.turn_id, c.tool_call_id, c.occurrence): c for c in _flat(state)},
+            t.gates.name: {(gate.gate_id,): gate for gate in state.gates.values()},
+            t.messages.name: {(message.index,): message for message in state.messages.values()},
+            t.losses.name: {(loss.version,): loss for loss in state.losses.values()},
+            t.branches.name: {(branch.first_turn,): branch for branch in state.branches.values()},
+            t.moves.name: {(move.version,): move for move in state.moves.values()},
+            t.heads.name: {(): state.head} if state.head.version else {},
+        }
+        return records[table.name]
 
     def _row(self, record: object) -> Values:
         stream = self._stream
@@ -203,6 +200,8 @@ class _Folded:
                 return head_values(record, stream.key, stream.project_id)
             case Placed():
                 return message_values(record) | {"session_key": stream.key}
+            case Move():
+                return move_values(record) | {"session_key": stream.key}
             case Gate():
                 names: Values = {"session_key": stream.key, "project_id": stream.project_id}
                 return values(record) | names
@@ -221,6 +220,8 @@ class _Folded:
             gates=tuple(state.gates.values()),
             messages=tuple(state.messages.values()),
             losses=tuple(state.losses.values()),
+            branches=tuple(state.branches.values()),
+            moves=tuple(state.moves.values()),
         )
         self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])

@@ -115,7 +115,7 @@ def _remembered(key: int, state: State, before: Remembered | None, writer: int) 
         key,
         head,
         None if head.turn_id is None else state.turns.get(head.turn_id),
-        state.messages.get(head.messages - 1) if known else None,
+        state.messages.get(head.tip) if known else None,
         state.tail if known else None,
         producers if len(producers) <= PRODUCERS else {},
         writer,

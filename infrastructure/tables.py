@@ -226,11 +226,16 @@ heads = Table(
     Column("base_fingerprint", LargeBinary, nullable=False),
     Column("base_model_fingerprint", LargeBinary, nullable=False),
     Column("tail_open", Boolean, nullable=False),
-    Column("leading", Boolean, nullable=False),
     Column("messages", Integer, nullable=False),
+    Column("placed", Integer, nullable=False),
+    Column("tip", Integer, nullable=False),
     Column("archived", Integer, nullable=False),
     Column("summary_version", Integer),
     Column("turns", Integer, nullable=False),
+    Column("started", Integer, nullable=False),
+    Column("turn_tip", Integer, nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("redo", Integer),
     Column("turn_id", String),
     Column("open_gates", Integer, nullable=False),
     Column("open_losses", Integer, nullable=False),
@@ -274,6 +279,9 @@ turns = Table(
     Column("started_version", Integer, nullable=False),
     Column("ended_version", Integer),
     Column("first_message", Integer, nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("unverified_before", Integer, nullable=False),
+    Column("miscounted_before", Integer, nullable=False),
     Column("messages", Integer, nullable=False),
     Column("open_calls", Integer, nullable=False),
     Column("gated_calls", Integer, nullable=False),
@@ -405,6 +413,49 @@ losses = Table(
     Column("healed_version", Integer),
 )
 
+branches = Table(
+    "branches",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("first_turn", Integer, primary_key=True),
+    Column("first_index", Integer, nullable=False),
+    Column("turn_depth", Integer, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("parent", Integer, nullable=False),
+    Column("parent_turn", Integer, nullable=False),
+    Column("parent_index", Integer, nullable=False),
+    Column("jump", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Index("ix_branches_parent", "session_key", "parent_index"),
+)
+
+moves = Table(
+    "moves",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("kind", String, nullable=False),
+    *(
+        column
+        for time in ("before", "after")
+        for column in (
+            Column(f"{time}_tip", Integer, nullable=False),
+            Column(f"{time}_messages", Integer, nullable=False),
+            Column(f"{time}_turn_tip", Integer, nullable=False),
+            Column(f"{time}_turns", Integer, nullable=False),
+            Column(f"{time}_branch", Integer, nullable=False),
+            Column(f"{time}_archived", Integer, nullable=False),
+            Column(f"{time}_summary_version", Integer),
+            Column(f"{time}_unverified_turns", Integer, nullable=False),
+            Column(f"{time}_miscounted_turns", Integer, nullable=False),
+            Column(f"{time}_fingerprint", LargeBinary, nullable=False),
+            Column(f"{time}_model_fingerprint", LargeBinary, nullable=False),
+            Column(f"{time}_redo", Integer),
+        )
+    ),
+    Index("ix_moves_from", "session_key", "before_tip"),
+)
+
 followers = Table(
     "followers",
     metadata,
@@ -461,4 +512,4 @@ Index(
 )
 
 TRUTH: Final = (streams, events, bodies)
-VIEWS: Final = (heads, turns, calls, gates, messages, losses)
+VIEWS: Final = (heads, turns, calls, gates, messages, losses, branches, moves)

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Row
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from domain.state import Call, Gate, Head, Loss, Placed, Turn
+from domain.state import Branch, Call, Gate, Head, Loss, Move, Placed, Position, Turn
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared, PreparedRows
 
@@ -21,7 +21,7 @@ Values: TypeAlias = dict[str, object]
 Record = TypeVar("Record")
 
 _FLAGS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    Head: ("put_away", "tail_open", "leading"),
+    Head: ("put_away", "tail_open"),
     Call: ("announced", "gated"),
 }
 XID: Final = "pg_current_xact_id()::text::bigint"
@@ -55,6 +55,35 @@ def gate_of(row: Row[Any]) -> Gate:
 def loss_of(row: Row[Any]) -> Loss:
     """Return the loss in a row of `losses`."""
     return _record(Loss, row)
+
+
+def branch_of(row: Row[Any]) -> Branch:
+    """Return the branch in a row of `branches`."""
+    return _record(Branch, row)
+
+
+def move_of(row: Row[Any]) -> Move:
+    """Return the move in a row of `moves`."""
+    found = _named(row)
+    before, after = (_position(found, time) for time in ("before", "after"))
+    return Move(version=found["version"], kind=found["kind"], before=before, after=after)
+
+
+def _position(found: Mapping[Any, Any], time: str) -> Position:
+    given: dict[str, Any] = {name: found[f"{time}_{name}"] for name in Position._fields}
+    for name in ("fingerprint", "model_fingerprint"):
+        given[name] = bytes(given[name])
+    return Position(**given)
+
+
+def move_values(move: Move) -> Values:
+    """Return a move's columns by name, but the session's key."""
+    return dict(zip(UPSERT_MOVE.names[1:], move_row(0, move)[1:], strict=True))
+
+
+def move_row(session_key: int, move: Move) -> tuple[object, ...]:
+    """Return a move's columns in the table's order."""
+    return (session_key, move.version, move.kind, *move.before, *move.after)
 
 
 def message_values(message: Placed) -> Values:
@@ -124,7 +153,7 @@ def upsert(table: Table, names: Iterable[str]) -> PreparedRows:
     return PreparedRows(build, tuple(names))
 
 
-_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss)
+_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss, Branch)
 _NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
     kind: tuple(kind.__annotations__) for kind in _KINDS
 }
@@ -142,6 +171,9 @@ UPSERT_CALL: Final = upsert(t.calls, ("session_key", *_NAMES[Call]))
 UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", *_NAMES[Gate]))
 UPSERT_MESSAGE: Final = upsert(t.messages, (column.name for column in t.messages.columns))
 UPSERT_LOSS: Final = upsert(t.losses, ("session_key", *_NAMES[Loss]))
+
+UPSERT_BRANCH: Final = upsert(t.branches, ("session_key", *_NAMES[Branch]))
+UPSERT_MOVE: Final = upsert(t.moves, (column.name for column in t.moves.columns))
 
 
 def _head_columns(dialect: str, without: Iterable[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
-from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
+from domain.state import Branch, Call, Changes, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
 from infrastructure.commit import Commit, Contended, Kept
@@ -24,13 +24,16 @@ from infrastructure.view_rows import (
     INSERT_HEAD,
     UPDATE_HEAD,
     UPDATE_HEAD_OR_FAIL,
+    UPSERT_BRANCH,
     UPSERT_CALL,
     UPSERT_GATE,
     UPSERT_LOSS,
     UPSERT_MESSAGE,
+    UPSERT_MOVE,
     UPSERT_TURN,
     Values,
     message_row,
+    move_row,
     values,
 )
 
@@ -224,3 +227,8 @@ def write_views(
     )
     UPSERT_MESSAGE.rows(connection, [message_row(session_key, m) for m in messages.values()])
     UPSERT_LOSS.rows(connection, [(session_key, *loss_of(loss)) for loss in losses.values()])
+    branches = [branch for change in changes for branch in change.branches]
+    moves = [move for change in changes for move in change.moves]
+    branch_of = FIELDS[Branch]
+    UPSERT_BRANCH.rows(connection, [(session_key, *branch_of(branch)) for branch in branches])
+    UPSERT_MOVE.rows(connection, [move_row(session_key, move) for move in moves])

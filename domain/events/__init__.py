@@ -8,6 +8,7 @@ meaning for ever; a new meaning is a new event. A field of type `object` is opaq
 from typing import TypeAlias
 
 from domain.events.gate import GateDecided, GateExpired, GateOpened, GateWithdrawn
+from domain.events.history import HistoryRewound, RewindReverted
 from domain.events.message import HistoryCompacted, MessageRecorded
 from domain.events.record import (
     DataRecorded,
@@ -41,13 +42,14 @@ SessionLifecycleEvent: TypeAlias = (
     | SessionRestored
 )
 TurnEvent: TypeAlias = TurnStarted | TurnCompleted | TurnFailed | TurnInterrupted
+HistoryEvent: TypeAlias = HistoryRewound | RewindReverted
 ContentEvent: TypeAlias = MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
 GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn
 RecordKeepingEvent: TypeAlias = (
     UsageRecorded | DataRecorded | RecordsLost | LossHealed | HistoryImported
 )
 SessionEvent: TypeAlias = (
-    SessionLifecycleEvent | TurnEvent | ContentEvent | GateEvent | RecordKeepingEvent
+    SessionLifecycleEvent | TurnEvent | ContentEvent | HistoryEvent | GateEvent | RecordKeepingEvent
 )
 Fact: TypeAlias = SessionEvent | Opaque
 
@@ -62,12 +64,15 @@ __all__ = [
     "GateOpened",
     "GateWithdrawn",
     "HistoryCompacted",
+    "HistoryEvent",
     "HistoryImported",
+    "HistoryRewound",
     "LossHealed",
     "MessageRecorded",
     "Opaque",
     "RecordKeepingEvent",
     "RecordsLost",
+    "RewindReverted",
     "SessionArchived",
     "SessionConfigured",
     "SessionDeleted",

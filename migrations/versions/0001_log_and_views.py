@@ -169,11 +169,16 @@ def upgrade() -> None:
         sa.Column("base_fingerprint", sa.LargeBinary(), nullable=False),
         sa.Column("base_model_fingerprint", sa.LargeBinary(), nullable=False),
         sa.Column("tail_open", sa.Boolean(), nullable=False),
-        sa.Column("leading", sa.Boolean(), nullable=False),
         sa.Column("messages", sa.Integer(), nullable=False),
+        sa.Column("placed", sa.Integer(), nullable=False),
+        sa.Column("tip", sa.Integer(), nullable=False),
         sa.Column("archived", sa.Integer(), nullable=False),
         sa.Column("summary_version", sa.Integer(), nullable=True),
         sa.Column("turns", sa.Integer(), nullable=False),
+        sa.Column("started", sa.Integer(), nullable=False),
+        sa.Column("turn_tip", sa.Integer(), nullable=False),
+        sa.Column("branch", sa.Integer(), nullable=False),
+        sa.Column("redo", sa.Integer(), nullable=True),
         sa.Column("turn_id", sa.String(), nullable=True),
         sa.Column("open_gates", sa.Integer(), nullable=False),
         sa.Column("open_losses", sa.Integer(), nullable=False),
@@ -338,6 +343,9 @@ def upgrade() -> None:
         sa.Column("started_version", sa.Integer(), nullable=False),
         sa.Column("ended_version", sa.Integer(), nullable=True),
         sa.Column("first_message", sa.Integer(), nullable=False),
+        sa.Column("branch", sa.Integer(), nullable=False),
+        sa.Column("unverified_before", sa.Integer(), nullable=False),
+        sa.Column("miscounted_before", sa.Integer(), nullable=False),
         sa.Column("messages", sa.Integer(), nullable=False),
         sa.Column("open_calls", sa.Integer(), nullable=False),
         sa.Column("gated_calls", sa.Integer(), nullable=False),
@@ -401,6 +409,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("schema <> 1"),
         postgresql_where=sa.text("schema <> 1"),
     )
+    _create_history()
     op.create_table(
         "followers",
         sa.Column("follower", sa.String(), nullable=False),
@@ -477,6 +486,7 @@ def downgrade() -> None:
         "blob_references",
         "blobs",
         "bodies",
+        "branches",
         "calls",
         "events",
         "followers",
@@ -488,6 +498,7 @@ def downgrade() -> None:
         "imported_rows",
         "losses",
         "messages",
+        "moves",
         "producers",
         "search_documents",
         "store",
@@ -498,6 +509,51 @@ def downgrade() -> None:
         op.drop_table(table)
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION turnlog_append_only()")
+
+
+def _create_history() -> None:
+    op.create_table(
+        "branches",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("first_turn", sa.Integer(), nullable=False),
+        sa.Column("first_index", sa.Integer(), nullable=False),
+        sa.Column("turn_depth", sa.Integer(), nullable=False),
+        sa.Column("depth", sa.Integer(), nullable=False),
+        sa.Column("parent", sa.Integer(), nullable=False),
+        sa.Column("parent_turn", sa.Integer(), nullable=False),
+        sa.Column("parent_index", sa.Integer(), nullable=False),
+        sa.Column("jump", sa.Integer(), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "first_turn", name=op.f("pk_branches")),
+    )
+    op.create_index("ix_branches_parent", "branches", ["session_key", "parent_index"], unique=False)
+    op.create_table(
+        "moves",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        *(column for time in ("before", "after") for column in _position(time)),
+        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_moves")),
+    )
+    op.create_index("ix_moves_from", "moves", ["session_key", "before_tip"], unique=False)
+
+
+def _position(time: str) -> tuple[sa.Column[object], ...]:
+    """Return the columns of what was in sight before or after a move."""
+    return (
+        sa.Column(f"{time}_tip", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_messages", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_turn_tip", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_turns", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_branch", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_archived", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_summary_version", sa.Integer(), nullable=True),
+        sa.Column(f"{time}_unverified_turns", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_miscounted_turns", sa.Integer(), nullable=False),
+        sa.Column(f"{time}_fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column(f"{time}_model_fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column(f"{time}_redo", sa.Integer(), nullable=True),
+    )
 
 
 def _forbid_changes() -> None:

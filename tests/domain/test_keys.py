@@ -4,7 +4,8 @@ import pytest
 
 from domain import commands as c
 from domain import events as e
-from domain.keys import NO_KEYS, Keys, keys, keys_of, restrict
+from domain.keys import NO_KEYS, Keys, keys, keys_of
+from domain.restrict import restrict
 from domain.state import State
 from tests.scenario import (
     OPENED,
@@ -29,7 +30,7 @@ from tests.scenario import (
     [
         (
             started("t1", message("a", message_id="m"), message("b")),
-            Keys(turns=frozenset({"t1"}), message_ids=frozenset({"m"})),
+            Keys(turns=frozenset({"t1"}), message_ids=frozenset({"m"}), grows=True),
         ),
         (
             said("a", message_id="t0:1"),

@@ -12,9 +12,10 @@ from sqlalchemy import select, text
 from domain.commands import Proposal
 from domain.events import Opaque
 from domain.evolve import fold
-from domain.keys import Keys, keys, restrict
+from domain.keys import Keys, keys
 from domain.offloading import inline
 from domain.refusals import RecordConflict
+from domain.restrict import restrict
 from infrastructure import tables as t
 from infrastructure.lookup import find_head, look_up
 from infrastructure.rebuilding import rebuild

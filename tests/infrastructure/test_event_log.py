@@ -41,6 +41,8 @@ NOTHING = {
     "gates": 0,
     "messages": 0,
     "losses": 0,
+    "branches": 0,
+    "moves": 0,
 }
 
 

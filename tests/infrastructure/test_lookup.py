@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from domain import commands as c
 from domain.decided import fact
 from domain.evolve import fold
-from domain.keys import Keys, keys_of, restrict
+from domain.keys import Keys, keys_of
 from domain.refusals import Refusal
+from domain.restrict import restrict
 from domain.state import State
 from infrastructure.command_handler import Target
 from infrastructure.lookup import find_head, look_up

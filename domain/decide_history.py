@@ -1,0 +1,91 @@
+"""May part of the history go out of sight, or come back, now?"""
+
+from domain import commands as c
+from domain import events as e
+from domain.decide_gate import withdrawn
+from domain.decided import Decided, fact
+from domain.records import InState
+from domain.refusals import (
+    HeadAheadOfLog,
+    HeadBehind,
+    HeadMismatch,
+    SessionIsArchived,
+    TurnInProgress,
+)
+from domain.rewinding import Rewinding, restoring, rewinding
+from domain.state import Head, State
+
+REWOUND = "rewound"
+"""Why a turn was interrupted that a rewind takes out."""
+
+
+def decide_history(state: State, command: c.Rewind | c.Redo) -> tuple[Decided, ...]:
+    """Return the facts that take history out of sight, or bring it back.
+
+    A turn that waits for gates ends first, and its gates are withdrawn; so does one that runs, if
+    that is asked for.
+
+    Raises:
+        SessionIsArchived, TurnInProgress: the session is not at rest.
+        HeadAheadOfLog, HeadBehind, HeadMismatch: it is not where the caller believes it to be.
+        Refusal: as `rewinding` and `restoring` say.
+    """
+    head = state.head
+    if head.status == "archived":
+        raise SessionIsArchived
+    if command.claim is not None:
+        check_claim(head, command.claim)
+    match command:
+        case c.Rewind():
+            found = rewinding(InState(state), head, command)
+            ended = _at_rest(state, interrupt=command.interrupt)
+            return (*ended, _rewound(head, found, len(ended)))
+        case c.Redo():
+            restored = restoring(InState(state), head, command)
+            ended = _at_rest(state, interrupt=command.interrupt)
+            newer = restored.newer
+            gone = () if newer is None else (_rewound(head, newer, len(ended)),)
+            reverted = e.RewindReverted(
+                rewind_version=restored.version,
+                turns=restored.position.turns - restored.shared.turns,
+                messages=restored.position.messages - restored.shared.messages,
+            )
+            return (*ended, *gone, fact(reverted))
+
+
+def check_claim(head: Head, claim: c.HeadClaim) -> None:
+    """Raise a refusal unless the history is the one that the caller believes it to be."""
+    if claim.history_version > head.history_version:
+        raise HeadAheadOfLog(claim.history_version, head.history_version)
+    if claim.history_version < head.history_version:
+        raise HeadBehind(claim.history_version, head.history_version)
+    if claim.fingerprint != head.fingerprint.hex():
+        raise HeadMismatch
+
+
+def interrupted(state: State, turn_id: str, reason: str, by: str | None) -> tuple[Decided, ...]:
+    """Return the end of a turn from outside, after that of its gates."""
+    stopped = fact(e.TurnInterrupted(turn_id=turn_id, reason=reason, by=by))
+    return (*withdrawn(state, turn_id, reason), stopped)
+
+
+def _at_rest(state: State, *, interrupt: bool) -> tuple[Decided, ...]:
+    turn_id = state.head.turn_id
+    if turn_id is None:
+        return ()
+    turn = state.turns.get(turn_id)
+    if not interrupt and not (turn is not None and turn.paused):
+        raise TurnInProgress(turn_id)
+    return interrupted(state, turn_id, REWOUND, None)
+
+
+def _rewound(head: Head, found: Rewinding, after: int) -> Decided:
+    """`after` facts are recorded before it."""
+    event = e.HistoryRewound(
+        turn_id=found.turn.turn_id,
+        from_version=found.turn.started_version,
+        through_version=head.version + after,
+        turns=head.turns - found.position.turns,
+        messages=head.messages - found.position.messages,
+    )
+    return fact(event)

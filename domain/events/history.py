@@ -1,0 +1,38 @@
+"""Facts about going back: which part of the history is in sight."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Scope: TypeAlias = Literal["conversation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRewound:
+    """What was in sight of the facts since `from_version`, up to `through_version`, is so no more.
+
+    Nothing but the conversation is rewound: no file, and nothing that a tool did.
+
+    Attributes:
+        turn_id: The first turn that was taken out; all those after it went with it.
+        turns, messages: How many were in sight and are not any more.
+    """
+
+    turn_id: str
+    from_version: int
+    through_version: int
+    turns: int
+    messages: int
+    scope: Scope = "conversation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewindReverted:
+    """What was in sight just before the rewind at `rewind_version` is in sight again.
+
+    Attributes:
+        turns, messages: How many came back.
+    """
+
+    rewind_version: int
+    turns: int
+    messages: int

@@ -1,0 +1,126 @@
+"""What does the database hold of a session that the rules come by on their way through it?
+
+One look-up by an index for each record that is asked for.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
+
+from domain.state import ROOT, Branch, Move, Placed, Turn
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+from infrastructure.view_rows import branch_of, message_of, move_of, turn_of
+
+
+class StoredRecords:
+    """A session's records, as `domain.records.Records` asks for them."""
+
+    def __init__(self, connection: Connection, session_key: int, started: int) -> None:
+        """Take the session's key, and how many turns were started."""
+        self._connection = connection
+        self._key = session_key
+        self._started = started
+
+    def branch(self, number: int) -> Branch:
+        """Return the branch with this id."""
+        row = self._first(_BRANCH, number=number) if number else None
+        return ROOT if row is None else branch_of(row)
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """Return the turn with this id."""
+        row = self._first(_TURN, turn_id=turn_id)
+        return None if row is None else turn_of(row)
+
+    def turn_numbered(self, number: int) -> Turn | None:
+        """Return the turn with this number."""
+        row = self._first(_NUMBERED, number=number)
+        return None if row is None else turn_of(row)
+
+    def turn_started_after(self, version: int) -> Turn | None:
+        """Return the first turn, in sight or not, that started after a version."""
+        row = self._first(_STARTED_AFTER, version=version, newest=self._started)
+        return None if row is None else self.turn_numbered(int(row[0]))
+
+    def message(self, index: int) -> Placed | None:
+        """Return the message with this index."""
+        row = self._first(_MESSAGE, index=index)
+        return None if row is None else message_of(row)
+
+    def named(self, message_id: str) -> Placed | None:
+        """Return the message that was given this id."""
+        row = self._first(_NAMED, message_id=message_id)
+        return None if row is None else message_of(row)
+
+    def move(self, version: int) -> Move | None:
+        """Return the move at this version."""
+        row = self._first(_MOVE, version=version)
+        return None if row is None else move_of(row)
+
+    def last_move(self, through: int) -> Move | None:
+        """Return the newest move up to a version."""
+        row = self._first(_LAST_MOVE, through=through)
+        return None if row is None else move_of(row)
+
+    def _first(self, statement: Prepared, **params: object) -> Any:  # noqa: ANN401 - a row
+        return statement.run(self._connection, {"session_key": self._key, **params}).first()
+
+
+def _started_after(_: str) -> Select[Any]:
+    """Halve the numbers until one is left, inside one statement: they rise as versions do."""
+    newest = cast(bindparam("newest"), Integer)
+    search = select(literal(1).label("low"), (newest + 1).label("high")).cte(
+        "search", recursive=True
+    )
+    middle = (search.c.low + search.c.high) // 2
+    turn = t.turns.c
+    started = (
+        select(turn.started_version)
+        .where(turn.session_key == bindparam("session_key"), turn.number >= middle)
+        .order_by(turn.number)
+        .limit(1)
+        .scalar_subquery()
+    )
+    late = started > bindparam("version")
+    search = search.union_all(
+        select(
+            case((late, search.c.low), else_=middle + 1),
+            case((late, middle), else_=search.c.high),
+        ).where(search.c.low < search.c.high)
+    )
+    return select(search.c.low).where(search.c.low == search.c.high)
+
+
+def _by(table: Any, name: str, parameter: str | None = None) -> Prepared:  # noqa: ANN401
+    return Prepared(
+        lambda _: select(table).where(
+            table.c.session_key == bindparam("session_key"),
+            table.c[name] == bindparam(parameter or name),
+        )
+    )
+
+
+_BRANCH: Final = _by(t.branches, "first_turn", "number")
+_TURN: Final = _by(t.turns, "turn_id")
+_NUMBERED: Final = _by(t.turns, "number")
+_MESSAGE: Final = _by(t.messages, "index")
+_MOVE: Final = _by(t.moves, "version")
+_LAST_MOVE: Final = Prepared(
+    lambda _: (
+        select(t.moves)
+        .where(
+            t.moves.c.session_key == bindparam("session_key"),
+            t.moves.c.version <= bindparam("through"),
+        )
+        .order_by(t.moves.c.version.desc())
+        .limit(1)
+    )
+)
+_NAMED: Final = Prepared(
+    lambda _: select(t.messages).where(
+        t.messages.c.session_key == bindparam("session_key"),
+        t.messages.c.message_id == bindparam("message_id"),
+        text("messages.named"),  # as the index says it
+    )
+)
+_STARTED_AFTER: Final = Prepared(_started_after)
