@@ -54,6 +54,11 @@ def complain(text: str) -> None:
 
 def show(*things: RenderableType, width: int | None = None) -> None:
     """Write things laid out for the terminal, with its colours if it has any."""
+    write(b"\n".join([*rendered(*things, width=width), b""]))
+
+
+def rendered(*things: RenderableType, width: int | None = None) -> list[bytes]:
+    """Return things laid out for the terminal, line by line, none wider than it."""
     buffer = StringIO()
     console = Console(
         file=buffer,
@@ -66,9 +71,8 @@ def show(*things: RenderableType, width: int | None = None) -> None:
     )
     for thing in things:
         console.print(thing)
-    lines = buffer.getvalue().split("\n")
-    text = "\n".join(line.rstrip() for line in lines)
-    write(text.encode(_encoding(), "backslashreplace"))
+    lines = buffer.getvalue().split("\n")[:-1]
+    return [line.rstrip().encode(_encoding(), "backslashreplace") for line in lines]
 
 
 def is_terminal() -> bool:

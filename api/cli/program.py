@@ -219,6 +219,56 @@ def tail_command(
         _end(failures.DONE if follow else failures.INTERRUPTED)
 
 
+@app.command("replay")
+def replay_command(
+    session: Session,
+    first: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="PLACE", help="A version, #N (a turn), a turn's id, a time, or end."
+        ),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="PLACE", help="As --from; a turn to its end.")
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="WORD", help="Only types with this in them; repeatable."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="How many steps at most.")
+    ] = None,
+    event: Annotated[bool, typer.Option("--event", help="The event itself, too.")] = False,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="The last messages as they were, too.")
+    ] = False,
+    ready: Annotated[bool, typer.Option("--readiness", help="And whether it was ready.")] = False,
+    interactive: Annotated[
+        bool,
+        typer.Option("--interactive/--no-interactive", help="Step with keys, on a terminal."),
+    ] = True,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Step through a session event by event, and see what each one changed.
+
+    On a terminal by single keys (? tells them), elsewhere written in order. Nothing is changed.
+    """
+    from api.cli.replaying import Wanted, replay
+
+    wanted = Wanted(
+        first=first,
+        last=last,
+        types=tuple(types or ()),
+        limit=limit,
+        event=event,
+        transcript=transcript,
+        readiness=ready,
+    )
+    replay(project, url, session, wanted, interactive=interactive, as_json=as_json)
+
+
 @app.command("usage")
 def usage_command(
     session: MaybeSession = None,

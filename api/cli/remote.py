@@ -87,6 +87,14 @@ class Remote:
                     raise
             Event().wait(RETRY_S)
 
+    def event(self, session_id: str, version: int) -> bytes:
+        """Return one event."""
+        return self._document(_path(session_id, "events", str(version)))
+
+    def readiness(self, session_id: str, *, at: str | None) -> bytes:
+        """Return whether a client may send only its newest message, or could have."""
+        return self._document(_path(session_id, "readiness"), {"at": at})
+
     def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
         """Verify a session."""
         body = {} if receipt is None else {"version": receipt[0], "hash": receipt[1]}

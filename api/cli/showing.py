@@ -51,7 +51,7 @@ def show_session(  # noqa: PLR0913
                 turn = ""
                 for message in map(parse, chain(first, messages)):
                     began, turn = turn, text_of(message, "turn_id")
-                    show(*_message(message, "" if turn == began else turn, full=full))
+                    show(*message_lines(message, "" if turn == began else turn, full=full))
 
 
 def text_of(value: JsonValue, name: str) -> str:
@@ -78,7 +78,8 @@ def _write_head(found: Source, session_id: str, at: str | None) -> None:
     show(Text(title, style="bold"), Text(" · ".join(about), style="dim"), "")
 
 
-def _message(message: JsonValue, turn: str, *, full: bool) -> Iterator[RenderableType]:
+def message_lines(message: JsonValue, turn: str, *, full: bool) -> Iterator[RenderableType]:
+    """Yield a message of a transcript; with the turn that it is the first one of, if any."""
     if not isinstance(message, dict):
         return
     role = text_of(message, "role")

@@ -38,6 +38,14 @@ class Source(Protocol):
         """Yield events after a version, and then, if told to `follow`, those that come."""
         ...
 
+    def event(self, session_id: str, version: int) -> bytes:
+        """Return one event."""
+        ...
+
+    def readiness(self, session_id: str, *, at: str | None) -> bytes:
+        """Return whether a client may send only its newest message, or could have."""
+        ...
+
     def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
         """Verify a session."""
         ...

@@ -11,6 +11,7 @@ from api.cli.failures import Failure
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import NO_PARENT, SessionFilter, TextFilter, UsageFilter
 from api.session_shapes import event_json, session_shape
+from api.shapes import readiness_shape
 from api.verification_shapes import verification_shape
 from domain.blobs import is_digest
 from domain.raw_json import dumped
@@ -23,6 +24,7 @@ from infrastructure.reading.blobs import find_blob, stretch
 from infrastructure.reading.events import facts
 from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import At, Moment, moment
+from infrastructure.reading.readiness import judged
 from infrastructure.reading.sessions import (
     ANY_PARENT,
     SessionQuery,
@@ -118,6 +120,23 @@ class Stored:
                 if not follow:
                     return
                 never.wait(LOOK_S)
+
+    def event(self, session_id: str, version: int) -> bytes:
+        """Return one event."""
+        target = self._target(session_id)
+        key, _, __ = self._read(lambda connection: session_head(connection, target))
+        stream = (target.project_id, target.session_id, key)
+        found = self._read(partial(facts, stream=stream, after=version - 1, limit=1))
+        if not found or found[0].envelope.version != version:
+            raise Failure("no-such-event", f"the session has no version {version}")
+        return event_json(found[0])
+
+    def readiness(self, session_id: str, *, at: str | None) -> bytes:
+        """Return whether a client may send only its newest message, or could have."""
+        found = self._moment(session_id, at)
+        policy = self._log.policy(found.known_after)
+        then, head = self._read(partial(judged, moment=found, policy=policy))
+        return dumped(readiness_shape(then, head))
 
     def verify(self, session_id: str, receipt: tuple[int, str] | None) -> bytes:
         """Verify a session."""

@@ -50,12 +50,13 @@ def _line(event: JsonValue) -> Text:
         "  ",
         (type_, "bold"),
         "  ",
-        cut(_gist(text_of(event, "type"), data), max(room, 20)),
+        cut(gist(text_of(event, "type"), data), max(room, 20)),
         overflow="fold",
     )
 
 
-def _gist(type_: str, data: JsonValue) -> str:
+def gist(type_: str, data: JsonValue) -> str:
+    """Return what an event says, in short; not inert yet."""
     if not isinstance(data, dict):
         return "(not stored any more)"
     match type_:
