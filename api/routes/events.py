@@ -110,6 +110,10 @@ async def page_events(
         int | None,
         Query(ge=0, le=NEWEST_VERSION, description="Exclusive: events beyond this version."),
     ] = None,
+    before: Annotated[
+        int | None,
+        Query(ge=1, le=NEWEST_VERSION, description="Exclusive: events before this version."),
+    ] = None,
     limit: Limit = DEFAULT_LIMIT,
     page: Annotated[Cursor, Query(alias="cursor")] = None,
     order: Order = "asc",
@@ -125,7 +129,7 @@ async def page_events(
         "order": order,
         "types": wanted,
     }
-    bounds = _bounds(after, page, parameters, order)
+    bounds = _bounds(after, before, page, parameters, order)
 
     def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact]]:
         found = moment(connection, target)
@@ -147,7 +151,7 @@ async def page_events(
     head, judged, stored = await log.read(look, long=bool(wanted))
     shown = stored[:limit]
     following = (
-        cursor([shown[-1].envelope.version, bounds.after], parameters)
+        cursor([shown[-1].envelope.version, bounds.beyond(order)], parameters)
         if len(stored) > limit
         else None
     )
@@ -235,16 +239,24 @@ class _Bounds:
     after: int
     before: int | None = None
 
+    def beyond(self, order: Order) -> int:
+        """Return the bound that a page's cursor keeps besides where the page ended; 0 for none."""
+        return self.before or 0 if order == "asc" else self.after
+
 
 def _bounds(
-    after: int | None, page: str | None, parameters: Mapping[str, object], order: Order
+    after: int | None,
+    before: int | None,
+    page: str | None,
+    parameters: Mapping[str, object],
+    order: Order,
 ) -> _Bounds:
     if page is None:
-        return _Bounds(after or 0)
-    if after is not None:
-        raise ProblemError("invalid-cursor", "a cursor goes without `after`")
-    last, least = map(whole, place_of(page, parameters, 2))
-    return _Bounds(last) if order == "asc" else _Bounds(least, last)
+        return _Bounds(after or 0, before)
+    if after is not None or before is not None:
+        raise ProblemError("invalid-cursor", "a cursor goes without `after` and `before`")
+    last, beyond = map(whole, place_of(page, parameters, 2))
+    return _Bounds(last, beyond or None) if order == "asc" else _Bounds(beyond, last)
 
 
 def _answer(appended: Appended, *, replayed: bool) -> _Answer:

@@ -37,6 +37,11 @@ def test_events_come_in_the_order_of_their_versions(client: httpx.Client) -> Non
     assert versions(client, after=7, order="desc") == [10, 9, 8]
     assert versions(client, after=0, order="desc", limit=2) == [10, 9]
     assert versions(client, after=10) == []
+    assert versions(client, before=4) == [1, 2, 3]
+    assert versions(client, before=4, order="desc", limit=2) == [3, 2]
+    assert versions(client, after=2, before=5, order="desc") == [4, 3]
+    assert versions(client, before=1) == versions(client, after=5, before=6) == []
+    assert versions(client, before=99, limit=1, order="desc") == [10]
 
 
 @pytest.mark.usefixtures("ten_events")
@@ -46,6 +51,10 @@ def test_events_come_in_the_order_of_their_versions(client: httpx.Client) -> Non
         ({"limit": 3}, list(range(1, 11))),
         ({"limit": 3, "after": 2}, list(range(3, 11))),
         ({"limit": 3, "after": 2, "order": "desc"}, list(range(10, 2, -1))),
+        ({"limit": 3, "before": 6}, [1, 2, 3, 4, 5]),
+        ({"limit": 2, "after": 1, "before": 7}, [2, 3, 4, 5, 6]),
+        ({"limit": 2, "after": 1, "before": 7, "order": "desc"}, [6, 5, 4, 3, 2]),
+        ({"limit": 1, "types": "turn-started", "before": 8, "order": "desc"}, [5, 2]),
         ({"limit": 1, "types": "turn-started,turn-completed"}, [2, 4, 5, 7, 8, 10]),
         ({"limit": 2, "types": "turn-started", "order": "desc"}, [8, 5, 2]),
         ({"limit": 2, "types": "turn-started", "after": 2, "order": "desc"}, [8, 5]),
@@ -60,7 +69,7 @@ def test_pages_hold_every_event_once(client: httpx.Client, query: Json, found: l
         seen += [item["version"] for item in page["items"]]
         if page["next_cursor"] is None:
             break
-        rest = {name: value for name, value in query.items() if name != "after"}
+        rest = {name: value for name, value in query.items() if name not in {"after", "before"}}
         rest["cursor"] = page["next_cursor"]
 
     assert seen == found
@@ -141,6 +150,8 @@ def test_a_position_beyond_the_log_is_told_apart_from_no_news(client: httpx.Clie
         ({"after": -1}, "/query/after"),
         ({"after": 2**31}, "/query/after"),
         ({"after": "9" * 5_000}, "/query/after"),
+        ({"before": 0}, "/query/before"),
+        ({"before": 2**31}, "/query/before"),
         ({"limit": 0}, "/query/limit"),
         ({"order": "up"}, "/query/order"),
         ({"types": "turn started"}, "/query/types"),
@@ -157,7 +168,9 @@ def test_a_parameter_that_means_nothing_is_refused_with_its_name(
 
 
 @pytest.mark.usefixtures("ten_events")
-@pytest.mark.parametrize("other", [{"order": "desc"}, {"types": "turn-started"}, {"after": 1}])
+@pytest.mark.parametrize(
+    "other", [{"order": "desc"}, {"types": "turn-started"}, {"after": 1}, {"before": 9}]
+)
 def test_a_cursor_is_refused_with_other_parameters_than_its_own(
     client: httpx.Client, other: Json
 ) -> None:
