@@ -27,6 +27,7 @@ from api.routes import (
     imports,
     metrics,
     operations,
+    page,
     producers,
     project_events,
     readiness,
@@ -67,6 +68,7 @@ ROUTES: Final = (
     blobs,
     metrics,
     operations,
+    page,
 )
 
 

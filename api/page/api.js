@@ -1,0 +1,85 @@
+// How is the server asked, and what is told when it refuses?
+
+import { parse } from "./exact.js";
+
+/** What went wrong, in the words of the server's problem document. */
+export class Problem extends Error {
+  constructor({ title, detail = "", code = "", status = 0, ...more }) {
+    super(title);
+    this.title = title;
+    this.detail = detail;
+    this.code = code;
+    this.status = status;
+    this.more = more;
+  }
+
+  /** Whether the server has no such route, which an older one may not have. */
+  get absent() {
+    return this.code === "not-found" || this.code === "method-not-allowed";
+  }
+}
+
+/** Return the address of something in a project, or in a session of it. */
+export function address({ project, session = null }, path, query = {}) {
+  const base = `/v1/projects/${encodeURIComponent(project)}`;
+  const within = session === null ? "" : `/sessions/${encodeURIComponent(session)}`;
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== "");
+  const search = new URLSearchParams(given).toString();
+  return `${base}${within}${path}${search ? `?${search}` : ""}`;
+}
+
+/** Return the JSON that a GET answers. */
+export async function read(url, signal = null) {
+  return parse(await text(url, { signal }));
+}
+
+/** Return the text that a GET answers, of the type that is asked for. */
+export function readText(url, accept, signal = null) {
+  return text(url, { signal, headers: { Accept: accept } });
+}
+
+/** Return the JSON that a POST answers. */
+export async function send(url, body) {
+  const headers = { "Content-Type": "application/json" };
+  return parse(await text(url, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+/** Whether an error only says that nobody waits for the answer any more. */
+export function isAborted(error) {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+async function text(url, options) {
+  let answer;
+  let body;
+  try {
+    answer = await fetch(url, { credentials: "same-origin", ...options });
+    body = await answer.text();
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    throw new Problem({
+      title: "The server does not answer",
+      detail: "It may have been stopped; this page goes on as soon as it is back.",
+      code: "unreachable",
+    });
+  }
+  if (answer.ok) return body;
+  throw problem(answer.status, body);
+}
+
+function problem(status, body) {
+  let told = {};
+  try {
+    told = JSON.parse(body);
+  } catch {
+    // Whatever stands between this page and turnlog may answer with something else.
+  }
+  const found = new Problem({ title: `The server answered ${status}`, ...told, status });
+  if (!found.absent) return found;
+  return new Problem({
+    title: "This server does not have this yet",
+    detail: "A newer turnlog does.",
+    code: found.code,
+    status,
+  });
+}
