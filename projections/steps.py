@@ -29,6 +29,8 @@ HEAD_FIELDS: Final = (
     "summary_version",
     "turns",
     "turn_id",
+    "branch",
+    "redo",
     "open_gates",
     "open_losses",
     "unverified_turns",
@@ -124,7 +126,8 @@ def _sight(before: State, changes: Changes) -> dict[str, int]:
     turns = now.turns - was.turns - sum(t.turn_id not in before.turns for t in changes.turns)
     new = sum(message.index not in before.messages for message in changes.messages)
     messages = now.messages - was.messages - new
-    archived = now.archived - was.archived
+    kept = min(was.messages, now.messages)
+    archived = min(now.archived, kept) - min(was.archived, kept)
     counts = {
         "turns_taken_out": -turns,
         "turns_brought_back": turns,
@@ -139,8 +142,6 @@ def _sight(before: State, changes: Changes) -> dict[str, int]:
 def _messages(before: State, changes: Changes) -> Iterator[tuple[str, Shape, str]]:
     for message in changes.messages:
         known = before.messages.get(message.index)
-        if known is not None and known.versions == message.versions:
-            continue  # only its place in the model's chain is another
         change = "added" if known is None else "changed"
         shape: Shape = {
             "change": change,

@@ -10,7 +10,7 @@ from typing import Final
 
 from api.cli.failures import UNFIT, Failure
 from domain.blobs import Blob
-from domain.json_text import JsonValue, parse, raw_members
+from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.offloading import Incomplete, cuts_of, inline
 from domain.recorded import GENESIS, Envelope, ProducerStamp, Recorded
 from domain.times import microseconds
@@ -37,7 +37,7 @@ def fact_of(event: bytes, names: tuple[str, str], blob: FindBlob) -> Recorded:
 
 def _fact_of(event: bytes, names: tuple[str, str], blob: FindBlob) -> Recorded:
     members = raw_members(event)
-    told = {name: parse(raw) for name, raw in members.items() if name not in _APART}
+    told = _told(members)
     body = _body(members)
     envelope = Envelope(
         project_id=names[0],
@@ -66,6 +66,13 @@ def _fact_of(event: bytes, names: tuple[str, str], blob: FindBlob) -> Recorded:
         event=decode(envelope.type, envelope.schema, _whole(body, blobs)),
         blobs=blobs,
     )
+
+
+def _told(members: Mapping[str, bytes]) -> dict[str, JsonValue]:
+    """Return what an event says besides what was said."""
+    pairs = (dump(name) + b":" + raw for name, raw in members.items() if name not in _APART)
+    told = parse(b"{" + b",".join(pairs) + b"}")
+    return told if isinstance(told, dict) else {}
 
 
 def _body(members: Mapping[str, bytes]) -> bytes | None:

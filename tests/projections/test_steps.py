@@ -111,7 +111,7 @@ def test_the_two_chains_are_told_apart_once_they_are_two() -> None:
     assert any(word.startswith("model fingerprint") for word in found[4].words)
 
 
-def test_a_message_that_grows_is_changed_and_one_that_is_chained_anew_is_not() -> None:
+def test_a_message_that_grows_is_changed_and_one_that_is_archived_is_not() -> None:
     assert words(OPENED, started(), said("a"), called()) == [
         "message #1 t1:2 (assistant) changed: 2 records",
         "call c1 (read) requested",
@@ -180,6 +180,48 @@ def test_that_a_turn_has_one_more_record_is_no_change() -> None:
     found = stepped(recorded(OPENED, started(), noted, producer=RUNNER))[-1]
 
     assert (found.changed, found.words) == ({}, ())
+
+
+def test_what_went_out_of_sight_and_came_back_is_counted() -> None:
+    two = (OPENED, started("t1"), ended("t1"), started("t2"), said("a", turn_id="t2"), ended("t2"))
+    rewound = e.HistoryRewound(turn_id="t2", from_version=4, through_version=6, turns=1, messages=2)
+    reverted = e.RewindReverted(rewind_version=7, turns=1, messages=2)
+
+    assert words(*two, rewound) == [
+        "turns taken out of sight: 1",
+        "messages taken out of sight: 2",
+        "redo none -> 7",
+    ]
+    assert words(*two, rewound, reverted) == [
+        "turns back in sight: 1",
+        "messages back in sight: 2",
+        "redo 7 -> none",
+    ]
+    assert steps(*two, rewound)[-1].changed["sight"] == {
+        "turns_taken_out": 1,
+        "messages_taken_out": 2,
+    }
+    branched = words(*two, rewound, started("t3"))
+    assert branched == [
+        "message #3 t3:1 (user) added",
+        "turn #3 t3 started",
+        "branch 0 -> 3",
+        "redo 7 -> none",
+    ]
+
+
+def test_messages_are_live_again_once_their_summary_is_out_of_sight() -> None:
+    two = (OPENED, started("t1"), ended("t1"), started("t2"), ended("t2"), compacted("t1:1"))
+    newest = e.HistoryRewound(turn_id="t2", from_version=4, through_version=6, turns=1, messages=1)
+    every = e.HistoryRewound(turn_id="t1", from_version=2, through_version=6, turns=2, messages=2)
+    reverted = e.RewindReverted(rewind_version=7, turns=1, messages=1)
+
+    assert words(*two, newest)[1:3] == [
+        "messages taken out of sight: 1",
+        "messages live again: 1",
+    ]
+    assert "messages archived by a summary: 1" in words(*two, newest, reverted)
+    assert not [word for word in words(*two, every) if "live again" in word]
 
 
 def test_losses_are_declared_and_healed() -> None:
