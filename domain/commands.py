@@ -113,6 +113,20 @@ class Redo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """Let a summary stand for the messages up to one, between turns.
+
+    Attributes:
+        since_version: The version that the summary was made of; what came later is kept.
+    """
+
+    summary: str
+    through_message_id: str
+    since_version: int | None = None
+    claim: HeadClaim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A producer's place for a batch: one sequence number each, from 1 in each epoch.
 
@@ -179,6 +193,7 @@ SessionCommand: TypeAlias = (
     | InterruptTurn
     | Rewind
     | Redo
+    | Compact
     | BeginBatch
     | Record
 )

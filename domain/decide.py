@@ -28,6 +28,7 @@ SESSION_LIMIT: Final = 1_000_000
 _OfPresent: TypeAlias = (
     c.Rewind
     | c.Redo
+    | c.Compact
     | c.RenameSession
     | c.ConfigureSession
     | c.SetApprovalMode
@@ -66,7 +67,7 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
 
 def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
     match command:
-        case c.Rewind() | c.Redo():
+        case c.Rewind() | c.Redo() | c.Compact():
             return decide_history(state, command)
         case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode():
             return _settings_changed(state.head, command)

@@ -1,7 +1,10 @@
-"""May part of the history go out of sight, or come back, now?"""
+"""May part of the history go out of sight, come back, or be summed up, now?"""
+
+from typing import assert_never
 
 from domain import commands as c
 from domain import events as e
+from domain.decide_content import check_compaction
 from domain.decide_gate import withdrawn
 from domain.decided import Decided, fact
 from domain.records import InState
@@ -19,8 +22,8 @@ REWOUND = "rewound"
 """Why a turn was interrupted that a rewind takes out."""
 
 
-def decide_history(state: State, command: c.Rewind | c.Redo) -> tuple[Decided, ...]:
-    """Return the facts that take history out of sight, or bring it back.
+def decide_history(state: State, command: c.Rewind | c.Redo | c.Compact) -> tuple[Decided, ...]:
+    """Return the facts that take history out of sight, bring it back, or sum it up.
 
     A turn that waits for gates ends first, and its gates are withdrawn; so does one that runs, if
     that is asked for.
@@ -28,7 +31,7 @@ def decide_history(state: State, command: c.Rewind | c.Redo) -> tuple[Decided, .
     Raises:
         SessionIsArchived, TurnInProgress: the session is not at rest.
         HeadAheadOfLog, HeadBehind, HeadMismatch: it is not where the caller believes it to be.
-        Refusal: as `rewinding` and `restoring` say.
+        Refusal: as `rewinding`, `restoring` and `check_compaction` say.
     """
     head = state.head
     if head.status == "archived":
@@ -51,6 +54,23 @@ def decide_history(state: State, command: c.Rewind | c.Redo) -> tuple[Decided, .
                 messages=restored.position.messages - restored.shared.messages,
             )
             return (*ended, *gone, fact(reverted))
+        case c.Compact():
+            if head.turn_id is not None:
+                raise TurnInProgress(head.turn_id)
+            compacted = compacted_by(command)
+            check_compaction(state, compacted, imported=False)
+            return (fact(compacted),)
+        case _:
+            assert_never(command)
+
+
+def compacted_by(command: c.Compact) -> e.HistoryCompacted:
+    """Return the fact that the command wants recorded."""
+    return e.HistoryCompacted(
+        summary=command.summary,
+        through_message_id=command.through_message_id,
+        since_version=command.since_version,
+    )
 
 
 def check_claim(head: Head, claim: c.HeadClaim) -> None:

@@ -81,6 +81,8 @@ def keys_of(steps: Iterable[SessionCommand]) -> Keys:
                 found.turn(step.to_turn)
             case c.Redo():
                 found.redo = step
+            case c.Compact(through_message_id=message_id):
+                found.compaction(message_id)
             case _:
                 pass
     return found.keys(producer_id)
@@ -137,9 +139,7 @@ class _Collected:
             case e.ToolCallRequested() | e.ToolCallCompleted():
                 self._call(event.turn_id, event.tool_call_id)
             case e.HistoryCompacted(through_message_id=message_id):
-                # A later compaction of one batch keeps less, so the first needs all that any does.
-                self.kept_after = self.kept_after or _name(message_id)
-                self._message(message_id)
+                self.compaction(message_id)
             case e.HistoryRewound(turn_id=turn_id) if is_id(turn_id):
                 self.rewound.add(turn_id)
             case e.RewindReverted(rewind_version=version) if 0 < version < COUNT_LIMIT:
@@ -152,6 +152,11 @@ class _Collected:
     def turn(self, turn_id: str | None) -> None:
         if turn_id is not None and turn_id not in self.turns and is_id(turn_id):
             self.turns.add(turn_id)
+
+    def compaction(self, message_id: str) -> None:
+        # A later compaction of one batch keeps less, so the first needs all that any does.
+        self.kept_after = self.kept_after or _name(message_id)
+        self._message(message_id)
 
     def _gate(self, event: SessionEvent) -> None:
         match event:
