@@ -143,6 +143,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         progress=_shape(files=_NUMBER, lines=_NUMBER, events=_NUMBER),
         report={"type": ["object", "null"]},
     ),
+    "Compacted": _shape(
+        compaction_version=_NUMBER,
+        messages_archived=_NUMBER,
+        readiness=_named("Readiness"),
+        **_HEAD,
+    ),
     "Blob": _shape(sha256=_TEXT, size=_NUMBER),
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
@@ -168,6 +174,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Fingerprint": ("The chains over what is shown and what a model sees.", None),
     "Read Readiness": ("Whether the newest message is enough, and why not.", _named("Readiness")),
     "Compare History": ("Whether the histories agree, and where not.", _named("Compared")),
+    "Compact": ("The summary is recorded.", _named("Compacted")),
     "Read Agreement": ("How often histories agreed, and a page of sessions.", None),
     "Read Audit": ("A page of what was done.", None),
     "Verify Session": ("Whether every hash is right; the first that is not.", None),

@@ -47,6 +47,10 @@ class HeadBody(Body):
     version: StrictInt | None = None
     hash: StrictStr | None = None
 
+    def claim(self) -> HeadClaim:
+        """Return what the rules compare with the log's head."""
+        return HeadClaim(history_version=self.history_version, fingerprint=self.fingerprint)
+
 
 class EventBody(Body):
     """One event: its type, its data, and when it happened if that matters."""
@@ -89,14 +93,7 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
         ],
         previous=_previous(producer),
         expected_version=_expected(append, expected_version),
-        claim=(
-            None
-            if append.head is None
-            else HeadClaim(
-                history_version=append.head.history_version,
-                fingerprint=append.head.fingerprint,
-            )
-        ),
+        claim=None if append.head is None else append.head.claim(),
         open=None if append.open is None else open_command(append.open, opening),
     )
 

@@ -129,6 +129,14 @@ class ToolCallCompletedBody(Body):
     denied: bool = False
 
 
+class HistoryCompactedBody(Body):
+    """A summary took the place of the messages up to one, for the model."""
+
+    summary: Annotated[Text, Field(pattern=r"\S")]
+    through_message_id: Text
+    since_version: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)] | None = None
+
+
 class GateOpenedBody(Body):
     """The turn waits for an answer; the log mints the gate's id."""
 
@@ -236,6 +244,7 @@ EVENT_BODIES: Final[Mapping[str, type[Body]]] = {
     "message-recorded": MessageRecordedBody,
     "tool-call-requested": ToolCallRequestedBody,
     "tool-call-completed": ToolCallCompletedBody,
+    "history-compacted": HistoryCompactedBody,
     "gate-opened": GateOpenedBody,
     "gate-decided": GateDecidedBody,
     "usage-recorded": UsageRecordedBody,
