@@ -1,11 +1,13 @@
 // What does the page show, and what do its keys do?
 
+import { Problem } from "./api.js";
 import { byId, el } from "./dom.js";
 import { isOpen, tell } from "./dialog.js";
 import { GROUPS } from "./event_words.js";
 import { complain } from "./notices.js";
-import { follow } from "./place.js";
+import { canBe, follow } from "./place.js";
 import { openSession } from "./session.js";
+import { showName } from "./session_head.js";
 import { sessionList } from "./sessions.js";
 import { PANES } from "./tabs.js";
 
@@ -24,11 +26,23 @@ function show(place) {
     session?.close();
     session = null;
   }
+  if (!canBe(place)) return noSuchPlace(place);
   if (!inSession) return list.show(place);
   list.hide();
   if (session) session.show(place);
   else session = openSession(place, go);
   return undefined;
+}
+
+function noSuchPlace(place) {
+  list.hide();
+  showName(place.session ?? place.project);
+  complain(
+    new Problem({
+      title: place.session === null ? "There is no such project" : "There is no such session",
+      detail: "An id has letters, digits, dots, hyphens and underscores, 128 at most.",
+    }),
+  );
 }
 
 const KEYS = [

@@ -96,7 +96,7 @@ const SHOWN = {
 
 function partNode(place, part) {
   const show = SHOWN[part.type] ?? (() => folded(part.type, "", () => value(part)));
-  const node = el("div", { class: `part ${SHOWN[part.type] ? part.type : "other"}` });
+  const node = el("div", { class: "part" });
   return put(node, show(part, place), (part.blobs ?? []).map((blob) => rest(place, blob)));
 }
 

@@ -7,6 +7,13 @@ const NAMES = ["at", "pane", "from", "to", "show", "types", "q", "in", "status"]
 const LIST_NAMES = ["q", "in", "status"];
 const VERSIONS = ["at", "from", "to"];
 
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** Return whether a place can be at all: any other id would be another address altogether. */
+export function canBe({ project, session }) {
+  return ID.test(project) && (session === null || ID.test(session));
+}
+
 /** Return the place that an address names; what makes no sense in it is left out. */
 export function placeOf(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split("?", 2);

@@ -99,7 +99,7 @@ export function openSession(first, go) {
   });
 
   const slider = scrubber((wanted) => goTo(wanted, "step"));
-  const stopTabs = tabs((pane) => go({ pane: pane ?? place.pane }));
+  const stopTabs = tabs({ choose: (pane) => go({ pane }), resized: () => draw() });
 
   const reached = (newest) => {
     last = Math.max(last, newest);
@@ -122,8 +122,14 @@ export function openSession(first, go) {
     showOpenPane();
   };
 
-  const begin = async () => {
+  const draw = () => {
+    showPane(paneOf(place.pane));
+    showToggles(place);
     showOpenPane();
+  };
+
+  const begin = async () => {
+    draw();
     const page = await events.begin(first.at, first.types);
     if (page === null || !open) return;
     reached(page.head.version);
@@ -134,8 +140,6 @@ export function openSession(first, go) {
 
   showName(first.session);
   showLive("connecting");
-  showPane(paneOf(first.pane));
-  showToggles(first);
   const started = Promise.resolve().then(begin);
 
   return {
@@ -144,11 +148,9 @@ export function openSession(first, go) {
       const before = place;
       place = next;
       settle();
-      showPane(paneOf(place.pane));
-      showToggles(place);
       slider.show(version(), last);
       if (before.at !== place.at || before.types !== place.types) showEvent();
-      showOpenPane();
+      draw();
     },
     step: (by) => slider.step(by),
     to: (wanted) => slider.to(wanted === "last" ? last : wanted),

@@ -13,44 +13,31 @@ export function paneOf(name) {
   return known === "timeline" && !NARROW.matches ? "transcript" : known;
 }
 
-/** Wire the tabs; `choose(pane)` is called when a reader picks one. Returns what stops it. */
-export function tabs(choose) {
+/**
+ * Wire the tabs: `choose(pane)` when a reader picks one, `resized()` when the screen gets narrow or
+ * wide. Returns what stops it.
+ */
+export function tabs({ choose, resized }) {
   const controller = new AbortController();
   const { signal } = controller;
-  const list = byId("tabs");
-  list.addEventListener(
+  byId("tabs").addEventListener(
     "click",
     (event) => {
-      const tab = event.target.closest("[role=tab]");
+      const tab = event.target.closest("[data-pane]");
       if (tab) choose(tab.dataset.pane);
     },
     { signal },
   );
-  list.addEventListener(
-    "keydown",
-    (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      const open = [...list.querySelectorAll("[role=tab]")].filter((tab) => tab.offsetParent);
-      const at = open.indexOf(document.activeElement);
-      const next = open[(at + step + open.length) % open.length];
-      choose(next.dataset.pane);
-      next.focus();
-    },
-    { signal },
-  );
-  NARROW.addEventListener("change", () => choose(null), { signal });
+  NARROW.addEventListener("change", resized, { signal });
   return () => controller.abort();
 }
 
 /** Show one pane and its tab. */
 export function showPane(name) {
-  for (const tab of byId("tabs").querySelectorAll("[role=tab]")) {
+  for (const tab of byId("tabs").children) {
     const chosen = tab.dataset.pane === name;
-    tab.setAttribute("aria-selected", String(chosen));
-    tab.tabIndex = chosen ? 0 : -1;
+    if (chosen) tab.setAttribute("aria-current", "true");
+    else tab.removeAttribute("aria-current");
     byId(`pane-${tab.dataset.pane}`).classList.toggle("shown", chosen);
   }
 }

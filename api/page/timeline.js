@@ -50,19 +50,15 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
       draw();
     });
 
-  // Versions have no gaps, so without a filter a page around one is found by counting.
-  const showAround = (version) =>
-    group === null
-      ? load({ after: Math.max(0, version - PAGE / 2) }, (page, items, beyond) => {
-          events = items;
-          more = { earlier: items.length > 0 && items[0].version > 1, later: beyond };
-          draw();
-        })
-      : load({ order: "desc", before: version + 1 }, (page, items, beyond) => {
-          events = items.reverse();
-          more = { earlier: beyond, later: version < page.head.version };
-          draw();
-        });
+  // Versions have no gaps, so no more than half a page lies after the one that is wanted.
+  const showAround = (version) => {
+    const end = version + PAGE / 2;
+    return load({ order: "desc", before: end + 1 }, (page, items, beyond) => {
+      events = items.reverse();
+      more = { earlier: beyond, later: end < page.head.version };
+      draw();
+    });
+  };
 
   const loadEarlier = () =>
     load({ order: "desc", before: events[0]?.version ?? 1 }, (_, items, beyond) => {
