@@ -3,10 +3,11 @@
 from typing import Final
 
 from domain import events as e
+from domain.cuts import cut_after, waiting_at
 from domain.fields import INPUT_LIMIT, check_count, check_id, check_message
 from domain.identifiers import derived_from
 from domain.messages import Message
-from domain.paths import runs, runs_within, spot_of
+from domain.paths import runs_within, spot_of
 from domain.place import RECORDS_A_MESSAGE
 from domain.records import InState, message_with_id
 from domain.refusals import (
@@ -98,15 +99,14 @@ def check_compaction(state: State, event: e.HistoryCompacted, *, imported: bool)
         raise InvalidValue("the log has no such version yet", "since_version")
     if event.since_version is not None and last.versions[-1] > event.since_version:
         raise InvalidValue("this message is newer than the summary's watermark", at)
-    if not imported and _splits(state, last, within[0].depth):
+    if not imported and _splits(state, last):
         raise InvalidValue("a call before this place has its result after it, or none yet", at)
 
 
-def _splits(state: State, last: Placed, depth: int) -> bool:
-    records, head = InState(state), state.head
-    following = runs(records.branch, spot_of(head), depth + 1, min(depth + 2, head.messages))
-    if following:
-        message = records.message(following[0].first)
-        return message is not None and message.role == "tool"
-    turn = state.turns.get(last.turn_id)
-    return turn is not None and turn.status == "running" and turn.open_calls > 0
+def _splits(state: State, last: Placed) -> bool:
+    """A late result is in no transcript, and a call of a turn that is over gets no other."""
+    running = state.head.turn_id == last.turn_id
+    return any(
+        running if call.status == "open" else call.status != "late"
+        for call in waiting_at(state.calls, cut_after(last))
+    )

@@ -26,7 +26,8 @@ class Keys:
     Attributes:
         calls: (turn id, tool call id).
         tail: Whether the last message and its pieces are needed.
-        kept_after: The message after which a compaction keeps messages; all those are needed.
+        kept_after: The messages after which compactions keep messages, in order; what the first
+            keeps is needed, since a later one of a batch keeps less.
         grows: Whether a turn begins, which may begin a branch.
         rewind, redo: What a command wants taken out or brought back.
         rewound: Turns that facts say were taken out.
@@ -42,7 +43,7 @@ class Keys:
     losses: frozenset[int] = frozenset()
     producers: frozenset[str] = frozenset()
     tail: bool = False
-    kept_after: str | None = None
+    kept_after: tuple[str, ...] = ()
     grows: bool = False
     rewind: c.Rewind | None = None
     redo: c.Redo | None = None
@@ -100,7 +101,7 @@ class _Collected:
         self.message_ids: Final[set[str]] = set()
         self.losses: Final[set[int]] = set()
         self.tail = False
-        self.kept_after: str | None = None
+        self.kept_after: Final[list[str]] = []
         self.grows = False
         self.rewind: c.Rewind | None = None
         self.redo: c.Redo | None = None
@@ -118,7 +119,7 @@ class _Collected:
             losses=frozenset(self.losses),
             producers=frozenset() if producer_id is None else frozenset({producer_id}),
             tail=self.tail,
-            kept_after=self.kept_after,
+            kept_after=tuple(self.kept_after),
             grows=self.grows,
             rewind=self.rewind,
             redo=self.redo,
@@ -154,8 +155,8 @@ class _Collected:
             self.turns.add(turn_id)
 
     def compaction(self, message_id: str) -> None:
-        # A later compaction of one batch keeps less, so the first needs all that any does.
-        self.kept_after = self.kept_after or _name(message_id)
+        if is_name(message_id):
+            self.kept_after.append(message_id)
         self._message(message_id)
 
     def _gate(self, event: SessionEvent) -> None:
@@ -189,7 +190,3 @@ class _Collected:
 def _add(names: set[str], name: str) -> None:
     if is_name(name):
         names.add(name)
-
-
-def _name(text: str) -> str | None:
-    return text if is_name(text) else None

@@ -5,6 +5,7 @@ The rules are run for nothing but that: whatever they ask for is noted.
 
 from contextlib import suppress
 
+from domain.cuts import Cut, cut_after
 from domain.keys import Keys
 from domain.paths import grown, runs, runs_within, spot_of
 from domain.positions import before_turn, standing_at
@@ -15,7 +16,11 @@ from domain.state import ROOT, Branch, Head, Move, Placed, Turn
 
 
 class Noted:
-    """Records, and which of them were asked for."""
+    """Records, and which of them were asked for.
+
+    Attributes:
+        cuts: Where a summary may part a call from its result.
+    """
 
     def __init__(self, records: Records) -> None:
         """Take where the records are found."""
@@ -24,6 +29,7 @@ class Noted:
         self.messages: dict[int, Placed] = {}
         self.branches: dict[int, Branch] = {}
         self.moves: dict[int, Move] = {}
+        self.cuts: set[Cut] = set()
 
     def branch(self, number: int) -> Branch:
         """Return the branch with this id."""
@@ -82,8 +88,14 @@ def noted(records: Records, head: Head, wanted: Keys) -> Noted:
     """Return what the rules ask for on the way to what `wanted` describes."""
     found = Noted(records)
     head = _moved(found, head, wanted)
-    if wanted.kept_after is not None:
-        _kept(found, head, wanted.kept_after)
+    for number, message_id in enumerate(wanted.kept_after):
+        message = message_with_id(found, message_id)
+        if message is not None:
+            found.cuts.add(cut_after(message))
+            if number == 0:
+                _kept(found, head, message)
+    if wanted.kept_after and head.turn_id is not None:
+        found.cuts.add(Cut(head.turn_id, head.version))  # for a message that only the batch brings
     if wanted.grows and head.turn_tip != head.started:
         grown(found.branch, head)
     return found
@@ -106,10 +118,7 @@ def _moved(found: Noted, head: Head, wanted: Keys) -> Head:
     return head
 
 
-def _kept(found: Noted, head: Head, message_id: str) -> None:
-    message = message_with_id(found, message_id)
-    if message is None:
-        return
+def _kept(found: Noted, head: Head, message: Placed) -> None:
     within = runs_within(found.branch, spot_of(head), message.index, message.index + 1)
     for kept in within and runs(found.branch, spot_of(head), within[0].depth, head.messages):
         for index in range(kept.first, kept.end):

@@ -1,5 +1,6 @@
 """What does a look-up by keys give of a session that was folded whole?"""
 
+from domain.cuts import waiting_at
 from domain.keys import Keys
 from domain.noted import noted
 from domain.records import InState
@@ -21,6 +22,8 @@ def restrict(state: State, wanted: Keys) -> State:
     if tail:
         indexes.add(head.tip)
     found = noted(InState(state), head, wanted)
+    cut = [call for cut in found.cuts for call in waiting_at(state.calls, cut)]
+    calls |= {(call.turn_id, call.tool_call_id) for call in cut}
     indexes |= found.messages.keys()
     messages = {index: state.messages[index] for index in sorted(indexes)}
     return State(

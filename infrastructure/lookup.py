@@ -6,14 +6,15 @@ look-up is by an index, so its cost does not grow with the session.
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, or_, select, text
 
+from domain.cuts import Cut
 from domain.evolve import merge
 from domain.keys import Keys
 from domain.noted import noted
 from domain.pieces import pieces_of
 from domain.recorded import ProducerStamp
-from domain.state import Piece, Placed, State, Tail
+from domain.state import CallKey, Piece, Placed, State, Tail
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
@@ -44,6 +45,17 @@ def _by(table: Any, *names: str, order: Any = None, limit: int | None = None) ->
 
 _TURN: Final = _by(t.turns, "session_key", "turn_id")
 _CALLS: Final = _by(t.calls, "session_key", "turn_id", "tool_call_id", order=t.calls.c.occurrence)
+_WAITING_AT: Final = Prepared(
+    lambda _: select(t.calls.c.turn_id, t.calls.c.tool_call_id).where(
+        t.calls.c.session_key == bindparam("session_key"),
+        t.calls.c.turn_id == bindparam("turn_id"),
+        t.calls.c.requested_version <= bindparam("version"),
+        or_(
+            t.calls.c.completed_version.is_(None),
+            t.calls.c.completed_version > bindparam("version"),
+        ),
+    )
+)
 _GATE: Final = _by(t.gates, "session_key", "gate_id")
 _MESSAGE: Final = _by(t.messages, "session_key", "index")
 _LOSS: Final = _by(t.losses, "session_key", "version")
@@ -209,7 +221,10 @@ class _Finder:
             for gate in self._state.gates.values()
             if gate.status == "open" and gate.tool_call_id is not None
         }
-        for turn_id, call_id in sorted(wanted.calls | named):
+        self._calls({*wanted.calls, *named})
+
+    def _calls(self, keys: set[CallKey]) -> None:
+        for turn_id, call_id in sorted(keys):
             rows = self.rows(_CALLS, turn_id=turn_id, tool_call_id=call_id)
             if rows:
                 self._state.calls[turn_id, call_id] = tuple(map(call_of, rows))
@@ -234,14 +249,24 @@ class _Finder:
         state = self._state
         grows = wanted.grows and state.head.turn_tip != state.head.started
         moves = wanted.rewind or wanted.redo or wanted.rewound or wanted.moves
-        if not (grows or moves or wanted.kept_after is not None):
+        if not (grows or moves or wanted.kept_after):
             return
         found = noted(
             StoredRecords(self._connection, self._key, state.head.started), state.head, wanted
         )
         state.turns |= found.turns
         state.branches, state.moves = found.branches, found.moves
+        self.cut(found.cuts)
         self._take(state.messages | found.messages)
+
+    def cut(self, cuts: set[Cut]) -> None:
+        """Find the calls that waited for their results at these places, with all of their ids."""
+        names = {
+            (row.turn_id, row.tool_call_id)
+            for cut in cuts
+            for row in self.rows(_WAITING_AT, turn_id=cut.turn_id, version=cut.version)
+        }
+        self._calls(names - self._state.calls.keys())
 
     def _take(self, found: dict[int, Placed]) -> None:
         self._state.messages = {index: found[index] for index in sorted(found)}

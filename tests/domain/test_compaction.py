@@ -2,17 +2,24 @@
 
 import pytest
 
+from domain import events as e
+from domain.carry_out import Stamp, carry_out
+from domain.commands import Record
 from domain.evolve import evolve, fold, message_index
 from domain.fingerprints import EMPTY, chain, digest
+from domain.keys import keys_of
 from domain.refusals import InvalidValue
+from domain.restrict import restrict
 from domain.state import State
 from tests.scenario import (
     OPENED,
+    asked,
     called,
     compacted,
     ended,
     folded,
     given,
+    interrupted,
     message,
     record,
     recorded,
@@ -29,6 +36,13 @@ TWO_TURNS = (
     ended(),
     started("t2", message("c")),
     said("d", turn_id="t2"),
+)
+STAMP = Stamp(
+    project_id="default",
+    session_id="chat",
+    now=1,
+    mint=lambda: ("event", bytes(16)),
+    encode=lambda decided: decided.type.encode(),
 )
 SUMMARY = chain(EMPTY, digest("user", [{"type": "text", "text": "in short"}]))
 
@@ -99,14 +113,119 @@ def test_a_summary_does_not_cover_what_came_after_its_watermark() -> None:
     log.when(compacted("t1:2", since=0)).then_refused(InvalidValue, "since_version")
 
 
+def refused(through: str, *history: e.Fact) -> None:
+    given(*history).when(compacted(through)).then_refused(InvalidValue, "through_message_id")
+
+
+def taken(through: str, *history: e.Fact) -> None:
+    given(*history).when(compacted(through)).then(compacted(through))
+
+
 def test_a_call_and_its_result_stay_on_one_side() -> None:
-    log = given(OPENED, started(), called(), returned(), said("a"))
-    log.when(compacted("t1:2")).then_refused(InvalidValue, "through_message_id")
-    log.when(compacted("t1:3")).then(compacted("t1:3"))
-    given(OPENED, started(), called()).when(compacted("t1:2")).then_refused(
-        InvalidValue, "through_message_id"
+    """Row A2: a summary never takes the call and leaves its result."""
+    history = (OPENED, started(), called(), returned(), said("a"))
+    refused("t1:2", *history)
+    refused("t1:2", *history, ended())
+    taken("t1:1", *history)
+    taken("t1:3", *history)
+
+
+def test_a_call_whose_result_is_still_to_come_is_not_summed_up() -> None:
+    running = (OPENED, started(), called())
+    refused("t1:2", *running)
+    taken("t1:1", *running)
+    refused("t1:2", *running, said("b", "user"))
+    refused("t1:3", *running, said("b", "user"))
+    taken("t1:3", *running, said("b", "user"), interrupted())
+
+
+def test_a_result_after_something_else_was_said_still_belongs_to_its_call() -> None:
+    history = (
+        OPENED,
+        started(),
+        called("c1"),
+        called("c2"),
+        returned("c1"),  # t1:3
+        said("a"),
+        returned("c2"),  # t1:5
+        said("b"),
+        ended(),
     )
-    given(OPENED, started(), called()).when(compacted("t1:1")).then(compacted("t1:1"))
+    for through in ("t1:2", "t1:3", "t1:4"):
+        refused(through, *history)
+    for through in ("t1:1", "t1:5", "t1:6"):
+        taken(through, *history)
+
+
+def test_the_calls_of_two_messages_may_cross() -> None:
+    history = (
+        OPENED,
+        started(),
+        called("c1"),
+        said("x", "user"),  # t1:3
+        called("c2"),
+        returned("c2"),  # t1:5
+        returned("c1"),
+        ended(),
+    )
+    for through in ("t1:2", "t1:3", "t1:4", "t1:5"):
+        refused(through, *history)
+    taken("t1:6", *history)
+
+
+def test_one_id_that_calls_twice_is_two_pairs() -> None:
+    """Row A12: a pair is found by turn, id and occurrence."""
+    history = (OPENED, started(), called(), returned(), called(), returned(), ended())
+    taken("t1:3", *history)
+    refused("t1:4", *history)
+
+
+def test_a_result_without_a_call_is_no_pair() -> None:
+    taken("t1:1", OPENED, started(), returned(), ended())
+
+
+def test_a_late_result_is_on_no_side() -> None:
+    taken("t1:2", OPENED, started(), called(), interrupted(), returned(), started("t2"))
+
+
+def test_a_call_that_waits_for_a_gate_is_not_summed_up() -> None:
+    refused("t1:2", OPENED, started(), asked(call="c1", tool="read"))
+
+
+def test_a_pair_is_not_parted_after_a_rewind_either() -> None:
+    history = (
+        *(OPENED, started("t0"), called(turn_id="t0"), returned(turn_id="t0"), ended("t0")),
+        *(started(), called(), ended()),
+    )
+    rewound = e.HistoryRewound(turn_id="t1", from_version=6, through_version=8, turns=1, messages=2)
+    again = (started("t2"), called(turn_id="t2"), returned(turn_id="t2"), ended("t2"))
+    refused("t0:2", *history, rewound, *again)
+    refused("t2:2", *history, rewound, *again)
+    refused("t1:2", *history, rewound, *again)
+    taken("t0:3", *history, rewound, *again)
+    taken("t2:3", *history, rewound, *again)
+
+
+def test_a_batch_is_judged_by_the_calls_that_were_there_before_it() -> None:
+    whole = folded(OPENED, started(), called("c1"), said("a", "user"))
+    last = said("b", "user", "m9")
+    for steps in (
+        [record(last), record(compacted("m9"))],
+        [record(returned("c1")), record(compacted("t1:2"))],
+        [record(returned("c1")), record(compacted("t1:4"))],
+        [record(compacted("t1:1")), record(compacted("t1:3"))],
+    ):
+        looked_up = restrict(whole, keys_of(steps))
+        assert answered(looked_up, *steps) == answered(whole, *steps)
+
+
+def answered(state: State, *steps: Record) -> list[e.SessionEvent] | str | None:
+    """Return what the steps become, or why they do not."""
+    try:
+        outcome = carry_out(state, steps, STAMP)
+    except InvalidValue as refusal:
+        return refusal.detail
+    return [fact.event for fact in outcome.facts if not isinstance(fact.event, e.Opaque)]
 
 
 def test_an_imported_summary_is_taken_where_it_stands() -> None:

@@ -62,7 +62,7 @@ from tests.scenario import (
         (e.LossHealed(loss_version=3), Keys(losses=frozenset({3}))),
         (
             compacted("t1:2"),
-            Keys(turns=frozenset({"t1"}), message_ids=frozenset({"t1:2"}), kept_after="t1:2"),
+            Keys(turns=frozenset({"t1"}), message_ids=frozenset({"t1:2"}), kept_after=("t1:2",)),
         ),
         (e.SessionRenamed(title="a"), NO_KEYS),
     ],
@@ -89,12 +89,12 @@ def test_an_event_names_what_its_rules_look_at(event: e.SessionEvent, wanted: Ke
 def test_what_can_be_no_name_is_not_looked_up(event: e.SessionEvent) -> None:
     wanted = keys([event])
     assert not wanted.message_ids | wanted.gate_ids | wanted.permission_ids | wanted.gate_call_ids
-    assert (wanted.calls, wanted.losses, wanted.kept_after) == (frozenset(), frozenset(), None)
+    assert (wanted.calls, wanted.losses, wanted.kept_after) == (frozenset(), frozenset(), ())
     assert "\0" not in wanted.turns
 
 
 def test_of_two_summaries_the_first_needs_most() -> None:
-    assert keys([compacted("m1"), compacted("m2")]).kept_after == "m1"
+    assert keys([compacted("m1"), compacted("m2")]).kept_after == ("m1", "m2")
 
 
 def test_a_batch_names_its_producer_and_an_interrupt_its_turn() -> None:
