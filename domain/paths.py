@@ -71,11 +71,14 @@ def meeting(find: FindBranch, here: Spot, there: Spot) -> tuple[int, int | None]
 
     There is no next one if all that leads to `here` leads to `there` as well.
     """
+    rank = min(find(here.branch).rank, find(there.branch).rank)
+    here, there = _level(find, here, rank), _level(find, there, rank)
     while here.branch != there.branch:
-        if here.branch > there.branch:
-            here = _up(find, here, there.branch)
+        mine, other = find(here.branch), find(there.branch)
+        if mine.jump != other.jump:
+            here, there = _jumped(mine), _jumped(other)
         else:
-            there = _up(find, there, here.branch)
+            here, there = _left(here, mine), _left(there, other)
     shared = min(here.turn, there.turn)
     return shared, here.onward if here.turn == shared else shared + 1
 
@@ -142,16 +145,26 @@ def _climb(find: FindBranch, here: Spot, measure: Measure, wanted: int) -> Spot:
     spot = here
     while spot.branch and measure(branch := find(spot.branch)) > wanted:
         if branch.jump and measure(find(branch.jump)) > wanted:
-            spot = Spot(branch.jump, 0, 0)  # where it was left does not matter: it is left again
+            spot = _jumped(branch)
         else:
-            spot = Spot(branch.parent, branch.parent_turn, branch.parent_index, spot.branch)
+            spot = _left(spot, branch)
     return spot
 
 
-def _up(find: FindBranch, spot: Spot, least: int) -> Spot:
-    branch = find(spot.branch)
-    if branch.jump > least:
-        return Spot(branch.jump, 0, 0)
+def _level(find: FindBranch, spot: Spot, rank: int) -> Spot:
+    """Go up to the branch that has so many above it."""
+    while (branch := find(spot.branch)).rank > rank:
+        far = find(branch.jump).rank > rank
+        spot = _jumped(branch) if far else _left(spot, branch)
+    return spot
+
+
+def _jumped(branch: Branch) -> Spot:
+    """Where the branch up there was left does not matter: whoever jumps there goes on."""
+    return Spot(branch.jump, 0, 0)
+
+
+def _left(spot: Spot, branch: Branch) -> Spot:
     return Spot(branch.parent, branch.parent_turn, branch.parent_index, spot.branch)
 
 
