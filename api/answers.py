@@ -34,8 +34,19 @@ def _shape(**members: Json) -> Json:
     return {"type": "object", "required": [*members], "properties": members}
 
 
+def _with(shape: Json, **members: Json) -> Json:
+    """Return an object that may have these as well."""
+    return {**shape, "properties": {**shape["properties"], **members}}
+
+
 _HEAD: Final = {"head": _named("Head")}
 _STANDS: Final = {**_HEAD, "readiness": _named("Readiness"), "through_version": _NUMBER}
+_GONE: Final = {
+    "turns_rewound": _NUMBER,
+    "messages_rewound": _NUMBER,
+    "readiness": _named("Readiness"),
+    **_HEAD,
+}
 _BEHIND: Final = {
     "through_position": _TEXT,
     "lag": _shape(events=_NUMBER, seconds={"type": "number"}),
@@ -45,7 +56,12 @@ _COUNTS: Final = dict.fromkeys(
 )
 
 SCHEMAS: Final[dict[str, Json]] = {
-    "Head": _shape(version=_NUMBER, history_version=_NUMBER, hash=_TEXT, fingerprint=_TEXT),
+    "Head": _shape(
+        version=_NUMBER,
+        history_version=_NUMBER,
+        hash={"type": ["string", "null"], "description": "Null where a dry run tells of it."},
+        fingerprint=_TEXT,
+    ),
     "Readiness": _shape(
         ready=_FLAG,
         reasons={"type": "array", "items": _shape(code=_TEXT, detail=_TEXT)},
@@ -70,10 +86,18 @@ SCHEMAS: Final[dict[str, Json]] = {
         **_HEAD,
     ),
     "Sessions": _shape(items=_list("Session"), next_cursor=_MAYBE),
-    "Appended": _shape(
-        events={"type": "array", "items": _shape(id=_TEXT, version=_NUMBER, hash=_TEXT)},
-        readiness=_named("Readiness"),
-        **_HEAD,
+    "Appended": _with(
+        _shape(
+            events={"type": "array", "items": _shape(id=_TEXT, version=_NUMBER, hash=_TEXT)},
+            readiness=_named("Readiness"),
+            **_HEAD,
+        ),
+        rewind=_shape(
+            target=_named("TurnInput"),
+            rewind_version=_NUMBER,
+            turns_rewound=_NUMBER,
+            messages_rewound=_NUMBER,
+        ),
     ),
     "Event": _shape(
         id=_TEXT,
@@ -143,6 +167,24 @@ SCHEMAS: Final[dict[str, Json]] = {
         progress=_shape(files=_NUMBER, lines=_NUMBER, events=_NUMBER),
         report={"type": ["object", "null"]},
     ),
+    "TurnInput": {
+        "type": ["object", "null"],
+        "description": "What a turn began with; `text` is null where one text cannot say it.",
+        "required": ["turn_id", "text", "attachments"],
+        "properties": {"turn_id": _TEXT, "text": _MAYBE, "attachments": _OBJECTS},
+    },
+    "Rewound": _with(
+        _shape(
+            target=_named("TurnInput"),
+            rewind_version={"type": ["integer", "null"], "description": "Null in a dry run."},
+            **_GONE,
+        ),
+        dry_run=_FLAG,
+    ),
+    "Redone": _with(
+        _shape(rewind_version=_NUMBER, turns_restored=_NUMBER, messages_restored=_NUMBER, **_GONE),
+        dry_run=_FLAG,
+    ),
     "Compacted": _shape(
         compaction_version=_NUMBER,
         messages_archived=_NUMBER,
@@ -174,6 +216,8 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Fingerprint": ("The chains over what is shown and what a model sees.", None),
     "Read Readiness": ("Whether the newest message is enough, and why not.", _named("Readiness")),
     "Compare History": ("Whether the histories agree, and where not.", _named("Compared")),
+    "Rewind": ("It is out of sight, or would be.", _named("Rewound")),
+    "Redo": ("It is in sight again, or would be.", _named("Redone")),
     "Compact": ("The summary is recorded.", _named("Compacted")),
     "Read Agreement": ("How often histories agreed, and a page of sessions.", None),
     "Read Audit": ("A page of what was done.", None),

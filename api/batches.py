@@ -7,9 +7,10 @@ from pydantic import Field, StrictInt, StrictStr
 
 from api.body import Body, RawBody, validated
 from api.event_bodies import EVENT_BODIES, Moment
+from api.history_bodies import HeadBody, RewindFields
 from api.problems import Flaw, ProblemError
 from api.session_bodies import OpenFields, open_command
-from domain.commands import HeadClaim, Proposal
+from domain.commands import Proposal, Rewind
 from domain.identifiers import ID_RULE, is_id
 from domain.json_text import raw_members, raw_members_within
 from domain.raw_json import with_member
@@ -39,19 +40,6 @@ class ProducerBody(Body):
     previous: PreviousBody | None = None
 
 
-class HeadBody(Body):
-    """The history that the caller believes to be the newest."""
-
-    history_version: Annotated[StrictInt, Field(ge=0)]
-    fingerprint: Annotated[StrictStr, Field(pattern="^[0-9a-f]{64}$")]
-    version: StrictInt | None = None
-    hash: StrictStr | None = None
-
-    def claim(self) -> HeadClaim:
-        """Return what the rules compare with the log's head."""
-        return HeadClaim(history_version=self.history_version, fingerprint=self.fingerprint)
-
-
 class EventBody(Body):
     """One event: its type, its data, and when it happened if that matters."""
 
@@ -67,6 +55,7 @@ class AppendBody(Body):
     expected_version: Annotated[StrictInt, Field(ge=0)] | None = None
     head: HeadBody | None = None
     open: OpenFields | None = None
+    rewind: RewindFields | None = None
     events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_LIMIT)]
 
 
@@ -81,6 +70,7 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
     producer = append.producer
     if not is_id(producer.id):
         raise _flaw(ID_RULE, "producer", "id")
+    rewind = None if append.rewind is None else _rewind(append, append.rewind)
     raw, events = raw_members_within(body.raw, "events")
     opening = raw_members(raw["open"]) if append.open is not None else {}
     return BatchRequest(
@@ -95,7 +85,15 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
         expected_version=_expected(append, expected_version),
         claim=None if append.head is None else append.head.claim(),
         open=None if append.open is None else open_command(append.open, opening),
+        rewind=rewind,
     )
+
+
+def _rewind(append: AppendBody, fields: RewindFields) -> Rewind:
+    command = fields.command("rewind", asked=True)
+    if all(event.type != "turn-started" for event in append.events):
+        raise _flaw("a rewind goes with the turn-started that takes its place", "rewind")
+    return command
 
 
 def _previous(producer: ProducerBody) -> tuple[int, int] | None:

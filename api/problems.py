@@ -126,10 +126,36 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "makes the rest of them again.",
     ),
     "no-such-turn": ProblemType(
-        404, "There is no such turn", "refresh", "The session has no turn of this id."
+        404,
+        "There is no such turn",
+        "refresh",
+        "The session has no turn of this id, or what is asked for takes one that is in sight.",
     ),
     "no-such-message": ProblemType(
-        404, "There is no such message", "refresh", "The session has no message of this id."
+        404,
+        "There is no such message",
+        "refresh",
+        "The session has no message of this id, or what is asked for takes one that is in sight.",
+    ),
+    "no-such-rewind": ProblemType(
+        404,
+        "There is no such rewind",
+        "refresh",
+        "`rewind_version` is no `history-rewound`. The messages of a transcript name those that "
+        "lead to their `alternatives`.",
+    ),
+    "nothing-to-rewind": ProblemType(
+        409,
+        "There is nothing to take out of sight",
+        "refresh",
+        "No turn is in sight, or none that began later than what is named.",
+    ),
+    "nothing-to-redo": ProblemType(
+        409,
+        "There is nothing to bring back",
+        "refresh",
+        "Nothing was rewound, or the history went on since. Name a `rewind_version` to switch to "
+        "what was in sight before that rewind; if all of that is in sight, it is this answer too.",
     ),
     "no-such-event": ProblemType(
         404, "There is no such event", "refresh", "The session has not reached this version."

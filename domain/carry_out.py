@@ -7,7 +7,7 @@ events before it made of the session. Pure: ids, salts and the time are handed i
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from domain.commands import Record, SessionCommand
+from domain.commands import Record, Rewind, SessionCommand
 from domain.decide import decide
 from domain.decided import Decided
 from domain.evolve import evolve
@@ -61,16 +61,26 @@ def carry_out(state: State, steps: Iterable[SessionCommand], stamp: Stamp) -> Ou
     outcome = Outcome(state=state.copy(), facts=[], changes=[], proposed=[])
     records = 0
     for step in steps:
-        place = ("events", records, "data") if isinstance(step, Record) else ()
         try:
             decided = decide(outcome.state, step)
         except Refusal as refusal:
-            refusal.inside(*place)
+            refusal.inside(*_place(step, records))
             raise
-        records += bool(place)
+        records += isinstance(step, Record)
         for item in decided:
             _take(outcome, item, stamp)
     return outcome
+
+
+def _place(step: SessionCommand, records: int) -> tuple[str | int, ...]:
+    """Return where in a batch a step stands, after so many records."""
+    match step:
+        case Record():
+            return ("events", records, "data")
+        case Rewind(asked=str()):
+            return ("rewind",)
+        case _:
+            return ()
 
 
 def _take(outcome: Outcome, item: Decided, stamp: Stamp) -> None:

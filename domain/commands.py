@@ -89,6 +89,7 @@ class Rewind:
         before_message: The turn that begins with this message, and all after it.
         to_version: All that started after this version.
         interrupt: Whether a turn that runs is interrupted for it.
+        asked: All of this as text, in a batch: a batch that comes again asks for the same.
     """
 
     turns: int | None = None
@@ -97,6 +98,7 @@ class Rewind:
     to_version: int | None = None
     interrupt: bool = False
     claim: HeadClaim | None = None
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ def decide_history(state: State, command: c.Rewind | c.Redo | c.Compact) -> tupl
         case c.Rewind():
             found = rewinding(InState(state), head, command)
             ended = _at_rest(state, interrupt=command.interrupt)
-            return (*ended, _rewound(head, found, len(ended)))
+            return (*ended, _rewound(head, found, len(ended), command.asked))
         case c.Redo():
             restored = restoring(InState(state), head, command)
             ended = _at_rest(state, interrupt=command.interrupt)
@@ -99,7 +99,7 @@ def _at_rest(state: State, *, interrupt: bool) -> tuple[Decided, ...]:
     return interrupted(state, turn_id, REWOUND, None)
 
 
-def _rewound(head: Head, found: Rewinding, after: int) -> Decided:
+def _rewound(head: Head, found: Rewinding, after: int, asked: str | None = None) -> Decided:
     """`after` facts are recorded before it."""
     event = e.HistoryRewound(
         turn_id=found.turn.turn_id,
@@ -107,5 +107,6 @@ def _rewound(head: Head, found: Rewinding, after: int) -> Decided:
         through_version=head.version + after,
         turns=head.turns - found.position.turns,
         messages=head.messages - found.position.messages,
+        asked=asked,
     )
     return fact(event)

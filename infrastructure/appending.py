@@ -16,14 +16,17 @@ from domain.commands import (
     OpenSession,
     Proposal,
     Record,
+    Rewind,
+    SessionCommand,
 )
-from domain.events import RecordsLost
-from domain.keys import Keys, keys
+from domain.events import Opaque, RecordsLost
+from domain.keys import Keys, keys, keys_of
 from domain.recorded import ProducerStamp
 from domain.refusals import Fenced, NoSuchSession, RecordConflict
 from domain.state import State
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.producers import (
+    EarlierBatch,
     OpenTurn,
     current_epoch,
     earlier_batch,
@@ -43,6 +46,7 @@ class BatchRequest:
 
     Attributes:
         previous: The last (epoch, sequence) that the producer knows it wrote to this session.
+        rewind: What goes out of sight before the events.
     """
 
     producer: ProducerStamp
@@ -51,6 +55,7 @@ class BatchRequest:
     expected_version: int | None = None
     claim: HeadClaim | None = None
     open: OpenSession | None = None
+    rewind: Rewind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +81,6 @@ def append_batch(
     """
     stamp = request.producer
     current = current_epoch(attempt.commit, target.project_id, stamp.producer_id, handler.now())
-    events = [proposal.event for proposal in request.proposals]
-    key, state = handler.state(attempt, target, keys(events, stamp.producer_id))
-    if (
-        known := _taken_before(handler, attempt, target, request, (key, state, current))
-    ) is not None:
-        return BatchAnswer(appended=known, replayed=True)
     begin = BeginBatch(
         batch=Batch(
             producer_id=stamp.producer_id,
@@ -93,19 +92,35 @@ def append_batch(
         expected_version=request.expected_version,
         claim=request.claim,
         open=request.open,
-        events=len(events),
-        opens_with_loss=bool(events) and isinstance(events[0], RecordsLost),
+        events=len(request.proposals) + (request.rewind is not None),
+        opens_with_loss=bool(request.proposals)
+        and isinstance(request.proposals[0].event, RecordsLost),
     )
+    steps: list[SessionCommand] = [begin]
+    if request.rewind is not None:
+        steps.append(request.rewind)
+    steps += [Record(proposal=proposal) for proposal in request.proposals]
+    key, state = handler.state(attempt, target, _wanted(request, steps))
+    if (
+        known := _taken_before(handler, attempt, target, request, (key, state, current))
+    ) is not None:
+        return BatchAnswer(appended=known, replayed=True)
     appended = handler.carry_out(
         attempt,
         target,
-        [begin, *(Record(proposal=proposal) for proposal in request.proposals)],
+        steps,
         caller=caller,
         producer=stamp,
-        batch=len(events),
+        batch=len(request.proposals),
         known=(key, state),
     )
     return BatchAnswer(appended=appended, replayed=False)
+
+
+def _wanted(request: BatchRequest, steps: Sequence[SessionCommand]) -> Keys:
+    if request.rewind is not None:
+        return keys_of(steps)
+    return keys([proposal.event for proposal in request.proposals], request.producer.producer_id)
 
 
 def _taken_before(
@@ -126,17 +141,26 @@ def _taken_before(
     if state.head.status == "deleted":
         raise NoSuchSession
     handler.check_current(attempt, target, state.head)
-    facts = earlier_batch(attempt.connection, (target.project_id, target.session_id, key), stamp)
-    digest = facts_digest(facts)
-    if not facts or (digest is not None and digest != proposals_digest(request.proposals)):
+    earlier = earlier_batch(attempt.connection, (target.project_id, target.session_id, key), stamp)
+    if not earlier.facts or not _is_same(request, earlier):
         raise RecordConflict(stamp.sequence)
     return Appended(
-        facts=facts,
-        proposed=facts,
+        facts=earlier.facts if earlier.rewound is None else [earlier.rewound, *earlier.facts],
+        proposed=earlier.facts,
         head=state.head,
         readiness=handler.readiness(attempt, state, key),
         created=False,
     )
+
+
+def _is_same(request: BatchRequest, earlier: EarlierBatch) -> bool:
+    """Tell whether a batch asks for what an earlier one did; what is gone cannot differ."""
+    if not isinstance(earlier.rewound and earlier.rewound.event, Opaque):
+        asked = None if request.rewind is None else request.rewind.asked
+        if asked != earlier.asked:
+            return False
+    digest = facts_digest(earlier.facts)
+    return digest is None or digest == proposals_digest(request.proposals)
 
 
 def next_epoch(

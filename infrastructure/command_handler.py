@@ -117,30 +117,30 @@ class CommandHandler:
             Contended: another writer came first.
         """
         key, state = known or self.state(attempt, target, wanted)
-        stamp = Stamp(
-            project_id=target.project_id,
-            session_id=target.session_id,
-            now=self._now(),
-            mint=_mint,
-            encode=encode,
-            actor=caller.actor,
-            trace_id=caller.trace_id,
-            producer=producer,
-            batch=batch,
-        )
-        try:
-            outcome = carry_out(state, steps, stamp)
-        except Refusal:
-            self.check_current(attempt, target, state.head)
-            raise
+        stamp = self._stamp(target, caller, producer, batch)
+        outcome = self._decided(attempt, target, state, steps, stamp)
         facts = self._append(attempt, target, key, state.head, outcome)
-        return Appended(
-            facts=facts,
-            proposed=[facts[number] for number in outcome.proposed],
-            head=outcome.state.head,
-            readiness=self.readiness(attempt, outcome.state, key),
-            created=state.head.version == 0 and bool(facts),
-        )
+        return self._appended(attempt, key, state.head, outcome, facts)
+
+    def foresee(
+        self,
+        attempt: Attempt,
+        target: Target,
+        steps: Sequence[SessionCommand],
+        *,
+        known: tuple[int | None, State],
+    ) -> Appended:
+        """Return what `steps` would leave of a session that is `known`; nothing is written.
+
+        The ids, salts and hashes are none that will ever be.
+
+        Raises:
+            Refusal: as `carry_out`.
+        """
+        key, state = known
+        stamp = self._stamp(target, Caller())
+        outcome = self._decided(attempt, target, state, steps, stamp)
+        return self._appended(attempt, key, state.head, outcome, outcome.facts)
 
     def readiness(self, attempt: Attempt, state: State, key: int | None) -> Readiness:
         """Judge the session of this key by its state, under the store's policy."""
@@ -169,6 +169,55 @@ class CommandHandler:
             _, now = find_head(attempt.connection, target.project_id, target.session_id)
             if now.head != seen:
                 raise Contended
+
+    def _stamp(
+        self,
+        target: Target,
+        caller: Caller,
+        producer: ProducerStamp | None = None,
+        batch: int | None = None,
+    ) -> Stamp:
+        return Stamp(
+            project_id=target.project_id,
+            session_id=target.session_id,
+            now=self._now(),
+            mint=_mint,
+            encode=encode,
+            actor=caller.actor,
+            trace_id=caller.trace_id,
+            producer=producer,
+            batch=batch,
+        )
+
+    def _decided(
+        self,
+        attempt: Attempt,
+        target: Target,
+        state: State,
+        steps: Sequence[SessionCommand],
+        stamp: Stamp,
+    ) -> Outcome:
+        try:
+            return carry_out(state, steps, stamp)
+        except Refusal:
+            self.check_current(attempt, target, state.head)
+            raise
+
+    def _appended(
+        self,
+        attempt: Attempt,
+        key: int | None,
+        before: Head,
+        outcome: Outcome,
+        facts: Sequence[Recorded],
+    ) -> Appended:
+        return Appended(
+            facts=facts,
+            proposed=[facts[number] for number in outcome.proposed],
+            head=outcome.state.head,
+            readiness=self.readiness(attempt, outcome.state, key),
+            created=before.version == 0 and bool(facts),
+        )
 
     def _append(
         self, attempt: Attempt, target: Target, key: int | None, head: Head, outcome: Outcome

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from domain.canonical import canonical
 from domain.commands import Proposal
+from domain.events import HistoryRewound
 from domain.json_text import JsonValue, NotJson, parse
 from domain.offloading import Incomplete, inline
 from domain.recorded import ProducerStamp, Recorded
@@ -17,7 +18,7 @@ from domain.registry import NAMES
 from infrastructure import tables as t
 from infrastructure.blobs import completed
 from infrastructure.commit import Commit
-from infrastructure.mapper import recorded_of
+from infrastructure.mapper import StoredFact, recorded_of
 from infrastructure.prepared import Prepared
 from infrastructure.recorder import stream_facts
 
@@ -67,6 +68,25 @@ class OpenTurn:
     last_sequence: int
     open_calls: int
     open_gates: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierBatch:
+    """What a batch became.
+
+    Attributes:
+        facts: Its own, in order.
+        rewound: The rewind that came with it.
+    """
+
+    facts: Sequence[Recorded]
+    rewound: Recorded | None = None
+
+    @property
+    def asked(self) -> str | None:
+        """Return what it wanted rewound, as text."""
+        event = self.rewound and self.rewound.event
+        return event.asked if isinstance(event, HistoryRewound) else None
 
 
 def current_epoch(commit: Commit, project_id: str, producer_id: str, now: int) -> int:
@@ -122,8 +142,8 @@ def open_turns(connection: Connection, project_id: str, producer_id: str) -> lis
 
 def earlier_batch(
     connection: Connection, stream: tuple[str, str, int], stamp: ProducerStamp
-) -> list[Recorded]:
-    """Return the facts that a batch became, in order; none if it was never taken."""
+) -> EarlierBatch:
+    """Return what a batch became; no facts if it was never taken."""
     first = _BATCH.run(
         connection,
         {
@@ -134,20 +154,32 @@ def earlier_batch(
         },
     ).first()
     if first is None:
-        return []
+        return EarlierBatch(facts=[])
+    rewound: Recorded | None = None
     found: list[Recorded] = []
-    after = first.version - 1
+    after = first.version - 2  # a rewind comes right before the first fact
     while len(found) < first.batch:
-        page = stream_facts(connection, stream, gt=after, limit=first.batch)
+        page = stream_facts(connection, stream, gt=after, limit=first.batch + 1)
         if not page:
-            return found
+            break
         after = page[-1].envelope.version
+        if page[0].envelope.version == first.version - 1:
+            rewound = _rewound_with_it(page[0])
         found += [
             recorded_of(completed(connection, stored))
             for stored in page
             if stored.envelope.producer == stamp
         ]
-    return found
+    return EarlierBatch(facts=found, rewound=rewound)
+
+
+def _rewound_with_it(stored: StoredFact) -> Recorded | None:
+    """Return a rewind that came with the batch after it, or may have, for all that is left."""
+    if stored.envelope.type != NAMES[HistoryRewound]:
+        return None
+    fact = recorded_of(stored)
+    alone = isinstance(fact.event, HistoryRewound) and fact.event.asked is None
+    return None if alone else fact
 
 
 def proposals_digest(proposals: Sequence[Proposal]) -> bytes:

@@ -6,9 +6,9 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictInt, StrictStr
 
-from api.batches import HeadBody
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
+from api.history_bodies import HeadBody
 from api.shapes import head_shape, readiness_headers, readiness_shape
 from api.views import MEDIA
 from api.writing import Key, Once, Written, once, replay_headers

@@ -14,6 +14,7 @@ from api.body import SHORT, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.examples import TURN_BATCH
 from api.following import follow
+from api.going_back import rewound_with, with_target
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
 from api.session_shapes import event_json
@@ -36,6 +37,7 @@ from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["events"])
 MEDIA: Final = "application/json"
+NOTHING: Final[Shape] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class _Answer:
     head: Head
     readiness: Readiness
     replayed: bool
+    rewound: Shape
 
 
 @router.post("/events", status_code=201, openapi_extra=json_of(AppendBody, TURN_BATCH))
@@ -57,7 +60,9 @@ async def append_events(
 ) -> Response:
     """Append a batch as a producer: all of it, or a problem that says where it is wrong.
 
-    The answer leaves after the commit. The same batch again gets the first answer's events.
+    The answer leaves after the commit. The same batch again gets the first answer's events. With
+    `rewind` the last turns go out of sight in the same commit, before the events: to edit what was
+    said and to have it answered anew is one request, and nothing goes if nothing could begin.
     """
     body = await read_body(request)
     if len(body.raw) <= SHORT:
@@ -67,7 +72,8 @@ async def append_events(
 
     def write(attempt: Attempt) -> tuple[_Answer, Written]:
         taken = append_batch(log.handler, attempt, target, batch, caller)
-        answer = _answer(taken.appended, replayed=taken.replayed)
+        rewound = rewound_with(taken.appended.facts) if batch.rewind else NOTHING
+        answer = _answer(taken.appended, rewound, replayed=taken.replayed)
         written = Written(
             status=201,
             first_version=taken.appended.facts[0].version,
@@ -79,8 +85,10 @@ async def append_events(
     def again(attempt: Attempt, kept: Kept) -> _Answer:
         key, head, turn = session_head(attempt.connection, target)
         policy = log.handler.policy(attempt)
+        stored = _kept_facts(attempt.connection, target, key, kept)
         return _Answer(
-            body=_replayed(attempt.connection, target, key, kept),
+            body=_replayed(stored, kept),
+            rewound=rewound_with(map(recorded_of, stored)) if batch.rewind else NOTHING,
             head=head,
             readiness=readiness(
                 head,
@@ -94,8 +102,13 @@ async def append_events(
     identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
     answer, _ = await once(log, identity, write, again)
     headers = dict(readiness_headers(answer.readiness, answer.head))
+    told = answer.body
+    if answer.rewound:
+        rewound = dumped(answer.rewound)
+        rewound = await log.read(lambda connection: with_target(connection, target, rewound))
+        told = b'%b,"rewind":%b}' % (told[:-1], rewound)
     return Response(
-        answer.body,
+        told,
         status_code=201,
         media_type=MEDIA,
         headers=headers | replay_headers(replayed=answer.replayed),
@@ -259,7 +272,7 @@ def _bounds(
     return _Bounds(last, beyond or None) if order == "asc" else _Bounds(beyond, last)
 
 
-def _answer(appended: Appended, *, replayed: bool) -> _Answer:
+def _answer(appended: Appended, rewound: Shape, *, replayed: bool) -> _Answer:
     events = [
         {"id": fact.envelope.event_id, "version": fact.version, "hash": fact.hash.hex()}
         | _minted(fact.event)
@@ -267,6 +280,7 @@ def _answer(appended: Appended, *, replayed: bool) -> _Answer:
     ]
     return _Answer(
         body=dumped({"events": events} | _standing(appended)),
+        rewound=rewound,
         head=appended.head,
         readiness=appended.readiness,
         replayed=replayed,
@@ -289,11 +303,16 @@ def _summary(appended: Appended) -> bytes:
     return dumped(_standing(appended))
 
 
-def _replayed(connection: Connection, target: Target, key: int, kept: Kept) -> bytes:
-    """Rebuild the first answer: the events from the log, where the session stood as kept."""
+def _kept_facts(
+    connection: Connection, target: Target, key: int, kept: Kept
+) -> Sequence[StoredFact]:
     first, last = kept.first_version or 1, kept.last_version or 0
     stream = (target.project_id, target.session_id, key)
-    stored = facts(connection, stream, after=first - 1, limit=last - first + 1)
+    return facts(connection, stream, after=first - 1, limit=last - first + 1)
+
+
+def _replayed(stored: Sequence[StoredFact], kept: Kept) -> bytes:
+    """Rebuild the first answer: the events from the log, where the session stood as kept."""
     events: Sequence[Shape] = [
         {
             "id": fact.envelope.event_id,

@@ -1,9 +1,17 @@
 """Facts about going back: which part of the history is in sight."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Scope: TypeAlias = Literal["conversation"]
+
+
+def _conversation() -> Scope:
+    """Return what a rewind is about; made, not given, so that each fact says it in so many words.
+
+    A default would not be written.
+    """
+    return "conversation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +23,7 @@ class HistoryRewound:
     Attributes:
         turn_id: The first turn that was taken out; all those after it went with it.
         turns, messages: How many were in sight and are not any more.
+        asked: What was asked for, as text, by the batch that it is part of; None if it came alone.
     """
 
     turn_id: str
@@ -22,7 +31,8 @@ class HistoryRewound:
     through_version: int
     turns: int
     messages: int
-    scope: Scope = "conversation"
+    scope: Scope = field(default_factory=_conversation)
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
