@@ -7,7 +7,7 @@ rest. Any version can be looked at: later facts are left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from domain import events as e
 from domain.blobs import Cut
@@ -18,9 +18,17 @@ from domain.state import Piece, Placed
 from projections.calls import CallView, CallViews
 from projections.cuts import NO_CUTS, FactCuts, call_cuts, summary_cuts
 
-MessageState: TypeAlias = Literal["live", "archived"]
+MessageState: TypeAlias = Literal["live", "archived", "rewound"]
 Shape: TypeAlias = dict[str, object]
 Facts: TypeAlias = Mapping[int, e.Fact]
+
+
+class Standing(NamedTuple):
+    """A message, how many come before it on its way, and whether it is seen."""
+
+    placed: Placed
+    depth: int
+    state: MessageState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +36,7 @@ class TranscriptMessage:
     """One message as it stood at a version.
 
     Attributes:
+        index: How many come before it, on the way to what is in sight or to where it was.
         turn_id: None for a summary, which belongs to no turn.
         version: The first fact that it is made of.
         summary: Whether it stands for the archived messages before it.
@@ -65,33 +74,31 @@ class TranscriptMessage:
 
 
 def messages_of(
-    placed: Iterable[Placed],
+    standing: Iterable[Standing],
     facts: Facts,
     calls: CallViews,
     *,
-    archived: int,
     at: int,
     cuts: FactCuts = NO_CUTS,
 ) -> Iterator[TranscriptMessage]:
-    """Yield each placed message as it stood at version `at`.
+    """Yield each message as it stood at version `at`.
 
     Args:
-        placed: Messages that had begun by then.
+        standing: Messages that had begun by then, and where they stood.
         facts: What they are made of, by version; one that is not there is shown as missing.
         calls: The calls that they hold.
-        archived: Messages before this index were archived by then.
         at: A version.
         cuts: What of calls and results was cut; messages say it themselves.
     """
-    for message in placed:
+    for message, depth, state in standing:
         pieces = pieces_at(message, facts, at)
         yield TranscriptMessage(
-            index=message.index,
+            index=depth,
             message_id=message.message_id,
             turn_id=message.turn_id,
             version=message.versions[0],
             role=message.role,
-            state="archived" if message.index < archived else "live",
+            state=state,
             parts=tuple(
                 call_cuts(_shown(piece, facts, calls), cuts.get(piece.version, ()))
                 for piece in pieces
@@ -119,15 +126,6 @@ def summary_of(
         parts=parts,
         summary=True,
     )
-
-
-def in_its_place(
-    summary: TranscriptMessage, messages: Iterable[TranscriptMessage]
-) -> list[TranscriptMessage]:
-    """Return `messages` with the summary after the archived ones, before the live ones."""
-    shown = list(messages)
-    archived = sum(message.state == "archived" for message in shown)
-    return [*shown[:archived], summary, *shown[archived:]]
 
 
 def summary_id(version: int) -> str:

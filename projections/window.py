@@ -1,7 +1,8 @@
 """Which messages stand on this page of a transcript?
 
 Messages and the summary have slots: archived messages first, then the summary, then what is live.
-A page is a run of slots, so a page costs what it shows, wherever it lies.
+A page is a run of slots, so a page costs what it shows, wherever it lies. What was rewound has
+slots too if it is shown: then all stand in the order in which they were placed.
 """
 
 from dataclasses import dataclass
@@ -13,15 +14,18 @@ class Extent:
 
     Attributes:
         messages: How many had begun.
-        archived: How many of them a summary stands for.
+        archived: How many of them come before the summary.
         summary: Whether there is a summary.
         with_archived: Whether the archived ones are shown too.
+        with_rewound: Whether the rewound ones are shown too, and an index tells when a message was
+            placed, not how many in sight come before it.
     """
 
     messages: int
     archived: int
     summary: bool
     with_archived: bool
+    with_rewound: bool = False
 
     @property
     def first(self) -> int:
@@ -69,6 +73,11 @@ class Window:
     def indexes(self) -> range:
         """Return the indexes of the messages on the page."""
         return range(self._index(self.low), self._index(self.high))
+
+    @property
+    def before_summary(self) -> int:
+        """Return how many messages of the page come before the summary on it."""
+        return self.extent.archived - self.low
 
     @property
     def starts(self) -> bool:

@@ -17,7 +17,8 @@ from api.views import When, invalid, now_shape, view, whole_numbers
 from domain.identifiers import is_name
 from domain.raw_json import RawJson
 from infrastructure.reading.files import with_files
-from infrastructure.reading.moment import Moment, find_message
+from infrastructure.reading.moment import Moment
+from infrastructure.reading.places import find_message
 from infrastructure.reading.transcript import extent, live_view
 from infrastructure.reading.transcript_json import page_json
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
@@ -131,11 +132,7 @@ def _with_archived(include: list[str] | None) -> bool:
 def _slot(connection: Connection, moment: Moment, shown: Extent, message_id: str) -> int:
     if shown.summary and message_id == summary_id(moment.summary_version or 0):
         return shown.archived
-    index = (
-        find_message(connection, moment.key, message_id, moment.through)
-        if is_name(message_id)
-        else None
-    )
+    index = find_message(connection, moment, message_id) if is_name(message_id) else None
     if index is None or shown.slot(index) < shown.first:
         detail = (
             "the session had no message of this id"

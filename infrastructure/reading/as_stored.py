@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import from_json
 
 from domain.raw_json import opaque_members
+from infrastructure.reading.places import Span
 
 Members: TypeAlias = dict[str, Any]
 StoredMessage: TypeAlias = tuple[int, str, int, int, str | None, bytes | None]
@@ -34,7 +35,7 @@ class Stretch:
         calls: Those that were asked for or answered in it.
         joined: The bodies of facts that joined a message after its first, by version.
         old: The versions whose bodies have another schema than the first.
-        archived: Messages before this index are archived.
+        archived: Messages in sight before this depth are archived.
     """
 
     calls: Iterable[StoredCall]
@@ -44,22 +45,27 @@ class Stretch:
     at: int
 
 
-def as_stored(messages: Iterable[StoredMessage], stretch: Stretch) -> list[str | None]:
+def as_stored(
+    spans: Iterable[tuple[Span, Iterable[StoredMessage]]], stretch: Stretch
+) -> list[str | None]:
     """Return each message's JSON; None for one that has to be folded."""
     reader, archived = _Reader(stretch), stretch.archived
     shown: list[str | None] = []
-    for index, message_id, item, version, versions, body in messages:
-        try:
-            turn_id, role, parts = reader.fact(body, item, version)
-            if versions is not None:
-                parts = reader.with_joined(parts, versions)
-            shown.append(
-                f'{{"index":{index},"message_id":{quoted(message_id)},"turn_id":{quoted(turn_id)},'
-                f'"version":{version},"role":{quoted(role)},'
-                f'"state":{_STATES[index < archived]},"parts":[{parts}]}}'
-            )
-        except (ValueError, TypeError, LookupError):
-            shown.append(None)  # what cannot be read is for the fold to show
+    for span, messages in spans:
+        further, states = span.depth - span.first, _STATES[span.rewound]
+        for index, message_id, item, version, versions, body in messages:
+            depth = index + further
+            try:
+                turn_id, role, parts = reader.fact(body, item, version)
+                if versions is not None:
+                    parts = reader.with_joined(parts, versions)
+                shown.append(
+                    f'{{"index":{depth},"message_id":{quoted(message_id)},'
+                    f'"turn_id":{quoted(turn_id)},"version":{version},"role":{quoted(role)},'
+                    f'"state":{states[depth < archived]},"parts":[{parts}]}}'
+                )
+            except (ValueError, TypeError, LookupError):
+                shown.append(None)  # what cannot be read is for the fold to show
     return shown
 
 
@@ -166,7 +172,7 @@ def _opaque(members: Members, body: bytes, name: str) -> str:
     return body[found.end() :].rstrip()[:-1].rstrip().decode()
 
 
-_STATES: Final = ('"live"', '"archived"')
+_STATES: Final = (('"live"', '"archived"'), ('"rewound"', '"rewound"'))
 _FLAGS: Final = {False: "false", True: "true"}
 _OUTCOMES: Final = frozenset({"completed", "failed", "denied"})
 _WORDS: Final = frozenset({"text", "reasoning"})

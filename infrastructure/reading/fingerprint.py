@@ -14,7 +14,8 @@ from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import content, fact_at
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.transcript import live_view, placed_at
+from infrastructure.reading.places import placed_in
+from infrastructure.reading.transcript import live_view
 from projections.chains import (
     Gone,
     config_fingerprint,
@@ -51,7 +52,7 @@ def _chains(connection: Connection, moment: Moment) -> tuple[bytes | None, bytes
     if moment.is_now:
         return moment.head.fingerprint, moment.head.model_fingerprint
     newest = moment.messages - 1
-    placed = placed_at(connection, moment.key, max(newest - 1, 0), newest + 1)
+    placed = placed_in(connection, moment.key, max(newest - 1, 0), newest + 1)
     before = placed[-2].fingerprint if len(placed) > 1 else EMPTY
     try:
         last = [_last_digest(connection, moment, message) for message in placed[-1:]]

@@ -1,27 +1,39 @@
 """What was said, by the page or whole, at any version?
 
 A page costs what it shows: messages by index, their facts by version, and the calls and gates that
-those facts name. The number of statements does not depend on the length of anything.
+those facts name. The number of statements does not depend on the length of anything, only on how
+many stretches of the history stand on the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, select, tuple_
 
 from domain import events as e
+from domain.paths import turn_in_sight
 from domain.state import Call, CallKey, Gate, Placed
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import StoredFacts, beginning_at, content, fact_at
 from infrastructure.reading.moment import Moment
-from infrastructure.view_rows import call_of, gate_of, message_of
+from infrastructure.reading.places import (
+    Box,
+    Span,
+    boxes,
+    finder,
+    placed_in,
+    spans_in_sight,
+    spans_placed,
+)
+from infrastructure.view_rows import call_of, gate_of
 from projections.calls import CallViews, call_views
 from projections.transcript import (
     Facts,
+    MessageState,
+    Standing,
     TranscriptMessage,
-    in_its_place,
     messages_of,
     summary_of,
 )
@@ -46,32 +58,59 @@ def extent(moment: Moment, *, with_archived: bool) -> Extent:
     )
 
 
+def extent_placed(connection: Connection, moment: Moment) -> Extent:
+    """Return the same with everything that was ever placed, rewound or archived as it may be.
+
+    The summary comes after the last one of those that it stands for.
+    """
+    archived = moment.archived
+    if archived:
+        (last,) = spans_in_sight(connection, moment, archived - 1, archived)
+        archived = last.end
+    return Extent(
+        messages=moment.sight.placed,
+        archived=archived,
+        summary=moment.summary_version is not None,
+        with_archived=True,
+        with_rewound=True,
+    )
+
+
+def spans_of(connection: Connection, moment: Moment, window: Window) -> list[Span]:
+    """Return where the messages of a page stand."""
+    indexes = window.indexes
+    find = spans_placed if window.extent.with_rewound else spans_in_sight
+    return find(connection, moment, indexes.start, indexes.stop) if indexes else []
+
+
 def page(
     connection: Connection, moment: Moment, window: Window, *, cut: bool = False
 ) -> list[TranscriptMessage]:
     """Return the messages of a page, oldest first; `cut` with the beginnings of what is long."""
-    shown = folded(connection, moment, window.indexes, cut=cut)
-    if not window.summary:
-        return shown
-    return in_its_place(summary(connection, moment, cut=cut), shown)
+    shown = [
+        message
+        for box in boxes(spans_of(connection, moment, window))
+        for message in folded(connection, moment, box, cut=cut)
+    ]
+    if window.summary:
+        shown.insert(window.before_summary, summary(connection, moment, cut=cut))
+    return shown
 
 
 def folded(
-    connection: Connection, moment: Moment, indexes: Sequence[int], *, cut: bool = False
+    connection: Connection,
+    moment: Moment,
+    box: Box,
+    *,
+    only: Container[int] | None = None,
+    cut: bool = False,
 ) -> list[TranscriptMessage]:
-    """Return the messages with these indexes, in their order."""
-    if not indexes:
-        return []
-    wanted = indexes if isinstance(indexes, range) else frozenset(indexes)
-    between = placed_at(connection, moment.key, indexes[0], indexes[-1] + 1)
-    placed = [message for message in between if message.index in wanted]
-    facts = _facts(connection, moment, placed, cut=cut)
-    calls = _calls_of(connection, moment, placed, facts)
-    return list(
-        messages_of(
-            placed, facts, calls, archived=moment.archived, at=moment.through, cuts=facts.cuts
-        )
-    )
+    """Return the messages in a box, in their order; `only` those with these indexes, if given."""
+    standing = _standing(connection, moment, box, only)
+    placed = [each.placed for each in standing]
+    facts = _facts(connection, moment, box.key, placed, cut=cut)
+    calls = _calls_of(connection, moment, box.key, placed, facts)
+    return list(messages_of(standing, facts, calls, at=moment.through, cuts=facts.cuts))
 
 
 def summary(connection: Connection, moment: Moment, *, cut: bool = False) -> TranscriptMessage:
@@ -87,42 +126,70 @@ def live_view(connection: Connection, moment: Moment) -> LiveView:
     """Return all that the model saw, oldest first."""
     shown = extent(moment, with_archived=False)
     window = shown.after(shown.first, shown.end)
-    indexes = window.indexes
-    placed = placed_at(connection, moment.key, indexes.start, indexes.stop) if indexes else []
-    facts = _facts(connection, moment, placed)
+    boxed = [*boxes(spans_of(connection, moment, window))]
     calls = [call_of(row) for row in _ALL_CALLS.run(connection, {"session_key": moment.key})]
     gates = [gate_of(row) for row in _ALL_GATES.run(connection, {"session_key": moment.key})]
-    views = _views(connection, moment, calls, gates, indexes)
-    begins = placed[0].versions[0] if placed else moment.through + 1
-    messages = messages_of(placed, facts, views, archived=moment.archived, at=moment.through)
-    before = [summary(connection, moment)] if window.summary else []
-    return LiveView(
-        messages=[*before, *messages],
-        earlier_calls=[
-            call.tool_call_id
-            for call in calls
-            if call.requested_version is not None and call.requested_version < begins
-        ],
-    )
+    messages = [summary(connection, moment)] if window.summary else []
+    begins = moment.through + 1
+    for box in boxed:
+        standing = _standing(connection, moment, box)
+        placed = [each.placed for each in standing]
+        facts = _facts(connection, moment, box.key, placed)
+        views = _views(connection, moment, box.key, calls, gates, range(box.low, box.high))
+        messages += messages_of(standing, facts, views, at=moment.through)
+        begins = min(begins, *(message.versions[0] for message in placed[:1]))
+    return LiveView(messages=messages, earlier_calls=_earlier(connection, moment, calls, begins))
 
 
-def placed_at(connection: Connection, key: int, low: int, high: int) -> list[Placed]:
-    """Return the messages with indexes from `low` to before `high`."""
-    params = {"session_key": key, "low": low, "high": high}
-    return [message_of(row) for row in _PLACED.run(connection, params)]
+def _earlier(
+    connection: Connection, moment: Moment, calls: Sequence[Call], begins: int
+) -> list[str]:
+    """Return the ids of archived calls: those of turns in sight before what is live begins."""
+    earlier = [call for call in calls if (call.requested_version or begins) < begins]
+    if earlier and moment.sight.turns < moment.sight.started:
+        find, spot = finder(connection, moment), moment.sight.spot
+        numbers = _NUMBERS.run(connection, {"session_key": moment.key})
+        seen = {turn_id for turn_id, number in numbers if turn_in_sight(find, spot, number)}
+        earlier = [call for call in earlier if call.turn_id in seen]
+    return [call.tool_call_id for call in earlier]
+
+
+def _standing(
+    connection: Connection, moment: Moment, box: Box, only: Container[int] | None = None
+) -> list[Standing]:
+    placed = {
+        message.index: message for message in placed_in(connection, box.key, box.low, box.high)
+    }
+    return [
+        Standing(placed[index], depth, _state(moment, span, depth))
+        for span in box.spans
+        for depth, index in enumerate(range(span.first, span.end), span.depth)
+        if index in placed and (only is None or index in only)
+    ]
+
+
+def _state(moment: Moment, span: Span, depth: int) -> MessageState:
+    if span.rewound:
+        return "rewound"
+    return "archived" if depth < moment.archived else "live"
 
 
 def _facts(
-    connection: Connection, moment: Moment, placed: Sequence[Placed], *, cut: bool = False
+    connection: Connection,
+    moment: Moment,
+    key: int,
+    placed: Sequence[Placed],
+    *,
+    cut: bool = False,
 ) -> StoredFacts:
     if not placed:
-        return StoredFacts(connection, moment.key, ())
+        return StoredFacts(connection, key, ())
     high = min(placed[-1].versions[-1], moment.through)
-    return content(connection, moment.key, placed[0].versions[0], high, cut=cut)
+    return content(connection, key, placed[0].versions[0], high, cut=cut)
 
 
 def _calls_of(
-    connection: Connection, moment: Moment, placed: Sequence[Placed], facts: Facts
+    connection: Connection, moment: Moment, key: int, placed: Sequence[Placed], facts: Facts
 ) -> CallViews:
     """Return the calls that these messages ask for or bring the results of."""
     told = [facts.get(version) for message in placed for version in message.versions]
@@ -133,7 +200,7 @@ def _calls_of(
     if not results and not asks:
         return call_views((), (), {}, moment.through)
     between: dict[str, object] = {
-        "session_key": moment.key,
+        "session_key": key,
         "low": placed[0].versions[0],
         "high": placed[-1].versions[-1],
         "first": placed[0].index,
@@ -141,9 +208,10 @@ def _calls_of(
     }
     asked = [call_of(row) for row in _ASKED_CALLS.run(connection, between)] if asks else []
     found = {(call.turn_id, call.tool_call_id) for call in asked}
-    calls = [*asked, *_calls(connection, moment.key, sorted(results - found))]
+    calls = [*asked, *_calls(connection, key, sorted(results - found))]
     gates = [gate_of(row) for row in _ASKED_GATES.run(connection, between)] if asks else []
-    return _views(connection, moment, calls, gates, range(placed[0].index, placed[-1].index + 1))
+    indexes = range(placed[0].index, placed[-1].index + 1)
+    return _views(connection, moment, key, calls, gates, indexes)
 
 
 def _calls(connection: Connection, key: int, keys: Sequence[CallKey]) -> list[Call]:
@@ -158,28 +226,16 @@ def _calls(connection: Connection, key: int, keys: Sequence[CallKey]) -> list[Ca
 def _views(
     connection: Connection,
     moment: Moment,
+    key: int,
     calls: Sequence[Call],
     gates: Sequence[Gate],
     indexes: range,
 ) -> CallViews:
     if not calls:
         return call_views((), (), {}, moment.through)
-    params = {"session_key": moment.key, "first": indexes.start, "last": indexes.stop - 1}
+    params = {"session_key": key, "first": indexes.start, "last": indexes.stop - 1}
     ended = {row.turn_id: row.ended_version for row in _ENDED.run(connection, params)}
     return call_views(calls, gates, ended, moment.through)
-
-
-_PLACED: Final = Prepared(
-    lambda _: (
-        select(t.messages)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.index >= bindparam("low"),
-            t.messages.c.index < bindparam("high"),
-        )
-        .order_by(t.messages.c.index)
-    )
-)
 
 
 def _turns_of_messages() -> Select[Any]:
@@ -225,6 +281,11 @@ _ALL_CALLS: Final = Prepared(
         select(t.calls)
         .where(t.calls.c.session_key == bindparam("session_key"))
         .order_by(t.calls.c.requested_version)
+    )
+)
+_NUMBERS: Final = Prepared(
+    lambda _: select(t.turns.c.turn_id, t.turns.c.number).where(
+        t.turns.c.session_key == bindparam("session_key")
     )
 )
 _ALL_GATES: Final = Prepared(

@@ -1,9 +1,12 @@
 """What was said, as JSON ready to be sent?
 
 Plain messages pass through as they are stored; the others of a page are folded together. The number
-of statements does not depend on the length of anything.
+of statements does not depend on the length of anything, as that of `transcript`.
 """
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -22,10 +25,11 @@ from sqlalchemy import (
 from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared, together
-from infrastructure.reading.as_stored import Stretch, as_stored
+from infrastructure.reading.as_stored import StoredMessage, Stretch, as_stored
 from infrastructure.reading.events import NEWEST_VERSION
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.transcript import folded, summary
+from infrastructure.reading.places import Box, Span, boxes
+from infrastructure.reading.transcript import folded, spans_of, summary
 from projections.transcript import TranscriptMessage
 from projections.window import Window
 
@@ -35,15 +39,18 @@ NEAR: Final = 64
 
 def page_json(connection: Connection, moment: Moment, window: Window) -> list[str]:
     """Return each message of a page as JSON, oldest first: the same as if all were folded."""
-    messages = _messages(connection, moment, window.indexes) if window.indexes else []
+    messages = [
+        message
+        for box in boxes(spans_of(connection, moment, window))
+        for message in _messages(connection, moment, box)
+    ]
     if window.summary:
-        archived = sum(index < moment.archived for index in window.indexes)
-        messages.insert(archived, _json(summary(connection, moment, cut=True)))
+        messages.insert(window.before_summary, _json(summary(connection, moment, cut=True)))
     return messages
 
 
-def _messages(connection: Connection, moment: Moment, indexes: range) -> list[str]:
-    params = {"session_key": moment.key, "low": indexes.start, "high": indexes.stop}
+def _messages(connection: Connection, moment: Moment, box: Box) -> list[str]:
+    params = {"session_key": box.key, "low": box.low, "high": box.high}
     rows, joined, old, calls = together(
         connection, *((statement, params) for statement in (_MESSAGES, _JOINED, _OLD, _CALLS))
     )
@@ -54,18 +61,27 @@ def _messages(connection: Connection, moment: Moment, indexes: range) -> list[st
         archived=moment.archived,
         at=moment.through,
     )
-    shown = as_stored(rows, stretch)
+    spans = [(span, _within(rows, span)) for span in box.spans]
+    shown = as_stored(spans, stretch)
     if None not in shown:
         return [*filter(None, shown)]
-    rest = [row[0] for row, message in zip(rows, shown, strict=True) if message is None]
-    found = map(_json, folded(connection, moment, rest, cut=True))
+    indexes = (row[0] for _, within in spans for row in within)
+    rest = {index for index, message in zip(indexes, shown, strict=True) if message is None}
+    found = map(_json, folded(connection, moment, box, only=rest, cut=True))
     return [next(found) if message is None else message for message in shown]
+
+
+def _within(rows: Sequence[StoredMessage], span: Span) -> Sequence[StoredMessage]:
+    """Return the rows of a span, of which some can be missing."""
+    low = bisect_left(rows, span.first, key=_INDEX)
+    return rows[low : bisect_left(rows, span.end, lo=low, key=_INDEX)]
 
 
 def _json(message: TranscriptMessage) -> str:
     return dumped(message.shape()).decode()
 
 
+_INDEX: Final = itemgetter(0)
 _M: Final = t.messages.c
 _E: Final = t.events.c
 _B: Final = t.bodies.c

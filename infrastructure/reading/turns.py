@@ -134,11 +134,19 @@ def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
 
 
 def _then(connection: Connection, moment: Moment, known: Turn) -> Turn:
+    number = known.number - 1
     before = Head(
         status="open",
         version=known.started_version - 1,
-        turns=known.number - 1,
+        turns=number,
+        started=number,
+        turn_tip=number,
+        branch=known.branch,
         messages=known.first_message,
+        placed=known.first_message,
+        tip=known.first_message - 1,
+        unverified_turns=known.unverified_before,
+        miscounted_turns=known.miscounted_before,
     )
     state = State(head=before)
     stream = (moment.target.project_id, moment.target.session_id, moment.key)

@@ -10,7 +10,7 @@ from domain.raw_json import RawJson
 from domain.state import Placed
 from projections.calls import call_views
 from projections.cuts import call_cuts, summary_cuts, whole_part, with_cuts
-from projections.transcript import messages_of, summary_of
+from projections.transcript import Standing, messages_of, summary_of
 
 DIGEST = "0" * 64
 
@@ -91,10 +91,9 @@ def test_a_transcript_shows_what_its_facts_say() -> None:
     )
     fact = e.ToolCallCompleted(turn_id="t1", tool_call_id="c", output=RawJson(b'"Once"'))
     (shown,) = messages_of(
-        [placed],
+        [Standing(placed, 0, "live")],
         {2: fact},
         call_views((), (), {}, 2),
-        archived=0,
         at=2,
         cuts={2: (cut("/output"),), 3: ()},
     )

@@ -7,7 +7,7 @@ from domain.messages import Author, Message
 from domain.raw_json import RawJson, dumped
 from domain.state import Placed
 from projections.calls import call_views
-from projections.transcript import messages_of, pieces_at, summary_of
+from projections.transcript import Standing, messages_of, pieces_at, summary_of
 from tests.projections.viewing import messages, parts, shapes
 from tests.scenario import (
     OPENED,
@@ -242,7 +242,7 @@ def test_what_is_gone_leaves_a_placeholder_and_the_rest_is_shown() -> None:
         model_fingerprint=b"",
     )
     facts: dict[int, e.Fact] = {2: e.Opaque(reason="missing-body"), 4: said("still here")}
-    shown = messages_of([placed], facts, call_views((), (), {}, 4), archived=0, at=4)
+    shown = messages_of([Standing(placed, 0, "live")], facts, call_views((), (), {}, 4), at=4)
 
     assert [message.parts for message in shown] == [
         (
@@ -270,7 +270,8 @@ def test_a_call_that_the_views_do_not_know_is_shown_as_it_was_asked_for() -> Non
         )
         for n in range(3)
     ]
-    shown = list(messages_of(placed, known, call_views((), (), {}, 3), archived=0, at=3))
+    standing = [Standing(each, each.index, "live") for each in placed]
+    shown = list(messages_of(standing, known, call_views((), (), {}, 3), at=3))
 
     assert [set(message.parts[0]) & {"status", "name"} for message in shown] == [
         set(),
@@ -293,9 +294,11 @@ def test_an_item_that_a_turn_does_not_have_has_neither_parts_nor_author() -> Non
         model_fingerprint=b"",
     )
     facts: dict[int, e.Fact] = {1: started()}
-    (shown,) = messages_of([placed], facts, call_views((), (), {}, 1), archived=0, at=1)
+    standing = [Standing(placed, 7, "rewound")]
+    (shown,) = messages_of(standing, facts, call_views((), (), {}, 1), at=1)
 
     assert (shown.parts, shown.author) == ((), None)
+    assert (shown.index, shown.state) == (7, "rewound")
     assert pieces_at(placed, facts, 0) == ()
 
 

@@ -4,31 +4,37 @@ from collections.abc import Sequence
 
 from domain import events as e
 from domain.evolve import fold
+from domain.paths import found_in, runs, spot_of
 from domain.raw_json import without_raw
 from domain.recorded import Recorded
 from domain.state import State
 from projections.calls import CallViews, call_views
 from projections.openai_chat import ChatExport, openai_chat
-from projections.transcript import TranscriptMessage, in_its_place, messages_of, summary_of
+from projections.transcript import Standing, TranscriptMessage, messages_of, summary_of
 from tests.scenario import recorded
 
 Shape = dict[str, object]
 
 
 def messages(facts: Sequence[Recorded], at: int | None = None) -> list[TranscriptMessage]:
-    """Return the transcript, archived messages first, as it stood at a version.
+    """Return the transcript in sight, archived messages first, as it stood at a version.
 
-    Everything but how much was archived is taken from the newest records.
+    Everything but what was in sight and how much was archived is taken from the newest records.
     """
     through = len(facts) if at is None else at
     state, then = fold(facts), fold(facts[:through]).head
-    placed = [m for _, m in sorted(state.messages.items()) if m.versions[0] <= through]
+    find = found_in(state.branches)
+    standing = [
+        Standing(state.messages[index], depth, "archived" if depth < then.archived else "live")
+        for run in runs(find, spot_of(then), 0, then.messages)
+        for depth, index in enumerate(range(run.first, run.end), run.depth)
+    ]
     known = {fact.version: fact.event for fact in facts}
-    shown = messages_of(placed, known, views(state, through), archived=then.archived, at=through)
+    shown = [*messages_of(standing, known, views(state, through), at=through)]
     if then.summary_version is None:
-        return list(shown)
+        return shown
     summary = summary_of(known[then.summary_version], then.summary_version, then.archived)
-    return in_its_place(summary, shown)
+    return [*shown[: then.archived], summary, *shown[then.archived :]]
 
 
 def views(state: State, at: int) -> CallViews:

@@ -13,8 +13,9 @@ from domain.state import Placed
 from infrastructure.reading.approvals import GateQuery, gates
 from infrastructure.reading.fingerprint import Fingerprints, fingerprints
 from infrastructure.reading.moment import At, Moment, NotReached
+from infrastructure.reading.places import placed_in
 from infrastructure.reading.readiness import judged, state_at
-from infrastructure.reading.transcript import live_view, placed_at
+from infrastructure.reading.transcript import live_view
 from infrastructure.reading.turns import TurnQuery, TurnView, turns
 from projections.calls import gate_status
 from projections.chains import reference_fingerprint
@@ -256,4 +257,4 @@ def test_messages_are_found_by_version_however_many_there_are(store: Store) -> N
 
 
 def everything_placed(connection: Connection, found: Moment) -> list[Placed]:
-    return placed_at(connection, found.key, 0, found.messages)
+    return placed_in(connection, found.key, 0, found.messages)

@@ -9,7 +9,8 @@ from domain.readiness import Policy
 from infrastructure.reading.approvals import GateQuery, gate, gates, named_gate
 from infrastructure.reading.audit import AuditQuery, audit
 from infrastructure.reading.fingerprint import fingerprints
-from infrastructure.reading.moment import At, Moment, find_message, moment
+from infrastructure.reading.moment import At, Moment, moment
+from infrastructure.reading.places import find_message
 from infrastructure.reading.readiness import judged
 from infrastructure.reading.sessions import SessionQuery, sessions
 from infrastructure.reading.transcript import extent, live_view, page
@@ -36,7 +37,7 @@ def last_page(connection: Connection, moment: Moment) -> object:
 
 def page_around(connection: Connection, moment: Moment) -> object:
     shown = extent(moment, with_archived=False)
-    index = find_message(connection, moment.key, "t2:1", moment.through)
+    index = find_message(connection, moment, "t2:1")
     assert index is not None
     return page(connection, moment, shown.around(shown.slot(index), 8))
 

@@ -7,7 +7,8 @@ from domain.refusals import AmbiguousGate, NoSuchGate, NoSuchTurn
 from infrastructure.reading.approvals import GateQuery, GateView, gate, gates, named_gate
 from infrastructure.reading.audit import AuditLine, AuditQuery, audit
 from infrastructure.reading.fingerprint import fingerprints
-from infrastructure.reading.moment import At, Moment, find_message
+from infrastructure.reading.moment import At, Moment
+from infrastructure.reading.places import find_message
 from infrastructure.reading.transcript import extent, live_view, page
 from infrastructure.reading.turns import TurnFilter, TurnQuery, TurnView, turn, turns
 from projections.openai_chat import openai_chat
@@ -136,7 +137,7 @@ def test_a_message_is_found_by_the_id_that_it_was_given_or_got(store: Store) -> 
     def index(message_id: str, at: int | None = None) -> int | None:
         return looked(
             store,
-            lambda c, m: find_message(c, m.key, message_id, m.through),
+            lambda c, m: find_message(c, m, message_id),
             None if at is None else At(version=at),
         )
 
