@@ -47,7 +47,7 @@ class Screen:
         self._then: Final = then
         self._session: Final = session
         self._types: Final = types
-        self._waiting = False
+        self._waiting = self._stale = False
         self._seen: tuple[object, list[bytes]] = (None, [])
 
     def run(self, start: int) -> None:
@@ -57,8 +57,7 @@ class Screen:
             going = True
             while going:
                 if not keys.more():
-                    self._draw(player)
-                self._waiting = True
+                    self._settle(player)
                 key = keys.key()
                 self._waiting = False
                 going = player.press(key)
@@ -72,9 +71,10 @@ class Screen:
         """Draw again when the terminal changes its size, or comes back from another program."""
 
         def draw(*_: object) -> None:
+            keys.hold()
+            self._stale = True
             if self._waiting:
-                keys.hold()
-                self._draw(player)
+                self._settle(player)
 
         before = {number: signal.signal(number, draw) for number in _SIGNALS}
         before[signal.SIGTERM] = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -83,6 +83,14 @@ class Screen:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _settle(self, player: Player) -> None:
+        """Draw until what is drawn is as it should be; from then on a signal draws by itself."""
+        self._stale = True
+        while self._stale:
+            self._waiting = self._stale = False
+            self._draw(player)
+            self._waiting = True
 
     def _draw(self, player: Player) -> None:
         size = shutil.get_terminal_size()
