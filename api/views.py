@@ -78,7 +78,7 @@ async def view(  # noqa: PLR0913 - what every view of a session is asked with
     """
 
     def read(connection: Connection) -> tuple[bytes | None, Mapping[str, str]]:
-        found = _moment(connection, target, at, pinned)
+        found = found_moment(connection, target, at, pinned)
         judged = _judged(log, found)
         headers = readiness_headers(judged, found.head)
         if headers["ETag"] in known:
@@ -134,7 +134,15 @@ def whole_numbers(place: Place) -> list[int]:
     return numbers
 
 
-def _moment(connection: Connection, target: Target, at: At | None, pinned: int | None) -> Moment:
+def found_moment(
+    connection: Connection, target: Target, at: At | None, pinned: int | None = None
+) -> Moment:
+    """Return the session at a moment, or at the version that a cursor holds on to.
+
+    Raises:
+        Refusal: there is no such session.
+        ProblemError: there was no such moment.
+    """
     try:
         return moment(connection, target, at if pinned is None else At(version=pinned))
     except NotReached:

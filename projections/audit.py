@@ -1,9 +1,10 @@
 """Who did what, when, and with which effect?
 
-A sentence about each fact, made of our own words, counts and ids; nothing that was said, called or
-answered is in it, so an audit can be read by whoever may not read the conversation.
+A line about each fact, made of our own words, counts, ids and the names of tools; nothing that was
+said, called or answered is in it, so an audit can be read by whoever may not read the conversation.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from domain import events as e
@@ -17,14 +18,18 @@ TELLING: Final = frozenset(
     {
         "approval-mode-set",
         "gate-decided",
+        "gate-expired",
         "gate-opened",
         "gate-withdrawn",
         "history-imported",
+        "history-rewound",
         "loss-healed",
         "message-recorded",
         "records-lost",
+        "rewind-reverted",
         "session-renamed",
         "tool-call-completed",
+        "tool-call-requested",
         "turn-failed",
         "turn-interrupted",
         "turn-started",
@@ -40,16 +45,51 @@ _PLAIN: Final = {
     "session-deleted": "the session was deleted",
     "session-restored": "the session was restored",
     "turn-completed": "the turn completed",
-    "tool-call-requested": "the model asked for a tool",
     "history-compacted": "a summary took the place of earlier messages",
-    "gate-expired": "a gate expired before an answer came",
     "data-recorded": "data was recorded",
 }
+BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
+    "session-opened": ("session",),
+    "session-renamed": ("session",),
+    "session-configured": ("session",),
+    "approval-mode-set": ("session",),
+    "session-archived": ("session",),
+    "session-unarchived": ("session",),
+    "session-deleted": ("session",),
+    "session-restored": ("session",),
+    "turn-started": ("turn", "transcript"),
+    "turn-completed": ("turn",),
+    "turn-failed": ("turn",),
+    "turn-interrupted": ("turn",),
+    "message-recorded": ("transcript",),
+    "tool-call-requested": ("transcript",),
+    "tool-call-completed": ("transcript",),
+    "history-compacted": ("model",),
+    "history-rewound": ("transcript",),
+    "rewind-reverted": ("transcript",),
+    "gate-opened": ("gates",),
+    "gate-decided": ("gates",),
+    "gate-expired": ("gates",),
+    "gate-withdrawn": ("gates",),
+    "usage-recorded": ("usage",),
+    "data-recorded": (),
+    "records-lost": ("readiness",),
+    "loss-healed": ("readiness",),
+    "history-imported": (),
+}
+"""What of a session facts of a type bear on; of a type that is not named, nobody here knows."""
 
 
-def audit_shape(envelope: Envelope, hash_: bytes, fact: e.Fact | None) -> Shape:
-    """Return one fact's line; `fact` is needed for the types in `TELLING` only."""
+def audit_shape(
+    envelope: Envelope, hash_: bytes, fact: e.Fact | None, tool: str | None = None
+) -> Shape:
+    """Return one fact's line; `fact` is needed for the types in `TELLING` only.
+
+    `tool` is the name of the tool that the fact is about, where the fact itself does not say it.
+    """
     producer = envelope.producer
+    late = envelope.type == "tool-call-completed" and envelope.affects == "none"
+    named = shown_tool(tool_in(fact) or tool)
     shape: Shape = {
         "version": envelope.version,
         "id": envelope.event_id,
@@ -68,10 +108,31 @@ def audit_shape(envelope: Envelope, hash_: bytes, fact: e.Fact | None) -> Shape:
         "turn_id": envelope.turn_id,
         "what": what(envelope.type, fact),
         "effect": envelope.affects,
+        "bears_on": () if late else BEARS_ON.get(envelope.type),
     }
-    if envelope.type == "tool-call-completed" and envelope.affects == "none":
+    if named is not None:
+        shape["tool"] = named
+    if late:
         shape["late"] = True
     return shape | {"hash": hash_.hex()}
+
+
+def tool_in(fact: e.Fact | None) -> str | None:
+    """Return the name of the tool that a fact is about, if it says it."""
+    match fact:
+        case e.ToolCallRequested(name=name) | e.GateOpened(tool=name):
+            return name
+        case _:
+            return None
+
+
+def shown_tool(name: str | None) -> str | None:
+    """Return a tool's name if it is a plain one; words could be anything.
+
+    >>> shown_tool("mcp__files__read"), shown_tool("read my diary")
+    ('mcp__files__read', None)
+    """
+    return name if name is not None and is_id(name.lstrip("_")) else None
 
 
 def what(type_: str, fact: e.Fact | None) -> str:
@@ -102,13 +163,23 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"the turn was interrupted{_named(reason)}"
         case e.MessageRecorded(message=message):
             return f"the {message.role} said something ({message.status})"
+        case e.ToolCallRequested():
+            return "the model asked for a tool"
         case e.ToolCallCompleted(is_error=is_error, denied=denied):
             outcome = "denied" if denied else "an error" if is_error else "a result"
             return f"a tool call came to its end: {outcome}"
+        case e.HistoryRewound(turns=turns, messages=messages, from_version=version):
+            gone = f"{_count(turns, 'turn')} and {_count(messages, 'message')}"
+            return f"{gone} went out of sight, from version {version} on"
+        case e.RewindReverted(turns=turns, messages=messages, rewind_version=version):
+            back = f"{_count(turns, 'turn')} and {_count(messages, 'message')}"
+            return f"{back} came back into sight, as before the rewind at version {version}"
         case e.GateOpened(gate_id=gate_id, kind=kind):
             return f"gate {gate_id} asks for {'a permission' if kind == 'permission' else 'input'}"
         case e.GateDecided(gate_id=gate_id, verdict=verdict, decided_by=by, via=via):
             return f"gate {gate_id} was {verdict} by {by}, {via}"
+        case e.GateExpired(gate_id=gate_id):
+            return f"gate {gate_id} expired before an answer came"
         case e.GateWithdrawn(gate_id=gate_id, reason=reason):
             return f"gate {gate_id} was withdrawn{_named(reason)}"
         case e.UsageRecorded(input_tokens=read, output_tokens=written):

@@ -1,19 +1,18 @@
 """Export: a session as canonical JSON Lines, which any turnlog takes back byte for byte."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
+from api.chunks import chunks
 from api.dependencies import Log, Session
 from infrastructure.export import export_session
 from infrastructure.reading.sessions import session_head
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["history"])
 MEDIA: Final = "application/x-ndjson"
-CHUNK: Final = 64 * 1024
 
 
 @router.get(
@@ -33,23 +32,10 @@ async def export(target: Session, log: Log) -> StreamingResponse:
     )
     name = f"{target.session_id}.turnlog.jsonl"
     return StreamingResponse(
-        _chunks(lines),
+        chunks(lines),
         media_type=MEDIA,
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
             "Cache-Control": "no-store",
         },
     )
-
-
-def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines in larger pieces: each piece costs a hop between threads."""
-    held: list[bytes] = []
-    size = 0
-    for line in lines:
-        held.append(line)
-        size += len(line)
-        if size >= CHUNK:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)

@@ -1,44 +1,134 @@
-"""What happened in a session, fact by fact?"""
+"""What happened in a session, fact by fact?
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Facts are read by version, within the versions that the asked time lies between; filters but that by
+tool are looked at along the way. Which tool a result or an answer is about is found by its keys.
+"""
 
-from sqlalchemy import Connection, select
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, select
 
 from domain.events import Fact
 from domain.recorded import Envelope
+from domain.registry import Affects
 from infrastructure import tables as t
-from infrastructure.blobs import whole
+from infrastructure.database import Readable
+from infrastructure.inside import Inside
+from infrastructure.reading.moment import Moment, version_at
+from infrastructure.reading.tools import about_tool, tools_of
 from infrastructure.recorder import stored_fact
 from infrastructure.serialization import decode
-from projections.audit import TELLING
+from projections.audit import TELLING, Shape, audit_shape, tool_in
+
+PAGE: Final = 128
+"""Facts read at once for the whole: each as large as can be, they are still some 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """A fact's envelope and hash, and the fact itself where its name does not say enough."""
+    """A fact's envelope and hash, and the fact itself where its name does not say enough.
+
+    Attributes:
+        tool: The name of the tool that it is about.
+    """
 
     envelope: Envelope
     hash: bytes
     fact: Fact | None
+    tool: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuery:
-    """Which facts, after which version: oldest first if `ascending`."""
+    """Which facts, after which version: oldest first if `ascending`.
 
-    type: str | None = None
+    Attributes:
+        types: Of any of these types, if there are any.
+        since, until: Recorded at or after the one, and before the other; microseconds.
+    """
+
+    types: Sequence[str] = ()
     actor: str | None = None
     turn_id: str | None = None
+    tool: str | None = None
+    effect: Affects | None = None
+    since: int | None = None
+    until: int | None = None
     after: int | None = None
     ascending: bool = True
     limit: int = 50
 
 
-def audit(
-    connection: Connection, stream: tuple[str, str, int], query: AuditQuery
-) -> Sequence[AuditLine]:
-    """Return a page of the audit; `stream` is (project id, session id, session key)."""
+def line_shape(line: AuditLine) -> Shape:
+    """Return a line as the contract shows it."""
+    return audit_shape(line.envelope, line.hash, line.fact, line.tool)
+
+
+def audit(connection: Connection, moment: Moment, query: AuditQuery) -> Sequence[AuditLine]:
+    """Return a page of the audit, through the version that is looked at."""
+    return list(islice(_pages(Inside(connection), moment, query), query.limit))
+
+
+def whole_audit(database: Readable, moment: Moment, query: AuditQuery) -> Iterator[AuditLine]:
+    """Yield all that a query finds, whatever its limit, through the version that is looked at.
+
+    No transaction is held open meanwhile, and no more than a page in memory.
+    """
+    return _pages(database, moment, replace(query, limit=PAGE))
+
+
+def _pages(database: Readable, moment: Moment, query: AuditQuery) -> Iterator[AuditLine]:
+    """Yield lines, read by as many as the query's limit at a time."""
+    with database.read() as connection:
+        least, last = _between(connection, moment, query)
+        about = None if query.tool is None else about_tool(connection, moment.key, query.tool)
+    if about is None:
+        yield from _following(database, moment, query, least, last)
+        return
+    versions = sorted(
+        (version for version in about if least <= version <= last), reverse=not query.ascending
+    )
+    for start in range(0, len(versions), PAGE):
+        some = t.events.c.version.in_(versions[start : start + PAGE])
+        with database.read() as connection:
+            lines = _lines(connection, moment, _facts(moment.key, query).where(some))
+        yield from (line for line in lines if line.tool == query.tool)
+
+
+def _following(
+    database: Readable, moment: Moment, query: AuditQuery, least: int, last: int
+) -> Iterator[AuditLine]:
+    while True:
+        among = t.events.c.version.between(least, last)
+        statement = _facts(moment.key, query).where(among).limit(query.limit)
+        with database.read() as connection:
+            lines = _lines(connection, moment, statement)
+        yield from lines
+        if len(lines) < query.limit:
+            return
+        version = lines[-1].envelope.version
+        least, last = (version + 1, last) if query.ascending else (least, version - 1)
+
+
+def _between(connection: Connection, moment: Moment, query: AuditQuery) -> tuple[int, int]:
+    """Return the least and the last version to be told; no fact outside of a search is read."""
+    key, through = moment.key, moment.through
+    least, last = 1, through
+    if query.until is not None:
+        last = version_at(connection, key, through, query.until - 1)
+    if query.since is not None:
+        least = version_at(connection, key, through, query.since - 1) + 1
+    if query.after is not None and query.ascending:
+        least = max(least, query.after + 1)
+    elif query.after is not None:
+        last = min(last, query.after - 1)
+    return least, last
+
+
+def _facts(key: int, query: AuditQuery) -> Select[Any]:
     events, bodies = t.events.c, t.bodies.c
     said = (
         (bodies.session_key == events.session_key)
@@ -49,33 +139,38 @@ def audit(
     statement = (
         select(*columns, bodies.salt, bodies.body)
         .select_from(t.events.outerjoin(t.bodies, said))
-        .where(events.session_key == stream[2])
+        .where(events.session_key == key)
         .order_by(events.version if query.ascending else events.version.desc())
-        .limit(query.limit)
     )
-    for column, wanted in (
-        (events.type, query.type),
-        (events.actor, query.actor),
-        (events.turn_id, query.turn_id),
-    ):
+    for column, wanted in ((events.actor, query.actor), (events.turn_id, query.turn_id)):
         if wanted is not None:
             statement = statement.where(column == wanted)
-    if query.after is not None:
-        beyond = events.version > query.after
-        statement = statement.where(beyond if query.ascending else events.version < query.after)
-    lines: list[AuditLine] = []
-    for row in connection.execute(statement):
-        stored = stored_fact(row, stream, b"")
-        told = stored.topic in TELLING
-        lines.append(
-            AuditLine(
-                envelope=stored.envelope,
-                hash=stored.hash,
-                fact=(
-                    decode(row.type, row.schema, whole(connection, stream[2], row.body))
-                    if told
-                    else None
-                ),
-            )
+    if query.types:
+        statement = statement.where(events.type.in_(query.types))
+    if query.effect is not None:
+        statement = statement.where(events.history.is_(query.effect == "history"))
+    return statement
+
+
+def _lines(connection: Connection, moment: Moment, statement: Select[Any]) -> list[AuditLine]:
+    stream = (moment.target.project_id, moment.target.session_id, moment.key)
+    stored = [(row, stored_fact(row, stream, b"")) for row in connection.execute(statement)]
+    facts = {
+        fact.envelope.version: (
+            # What was cut off says nothing that an audit tells.
+            decode(row.type, row.schema, None if fact.gone else fact.state)
+            if fact.topic in TELLING
+            else None
         )
-    return lines
+        for row, fact in stored
+    }
+    tools = tools_of(connection, moment.key, facts)
+    return [
+        AuditLine(
+            envelope=fact.envelope,
+            hash=fact.hash,
+            fact=told,
+            tool=tool_in(told) or tools.get(fact.envelope.version),
+        )
+        for (_, fact), told in zip(stored, facts.values(), strict=True)
+    ]

@@ -108,6 +108,12 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
     )
 
 
+def version_at(connection: Connection, key: int, newest: int, time: int) -> int:
+    """Return the last version up to `newest` that was recorded by a time; 0 if there is none."""
+    params = {"session_key": key, "newest": newest, "moment": time}
+    return int(_AT_TIME.run(connection, params).scalar_one())
+
+
 def _open_turn(now: Row[Any]) -> Turn:
     return Turn(**{name: getattr(now, f"turn_{name}") for name in Turn._fields})
 
@@ -117,8 +123,7 @@ def _version(connection: Connection, key: int, head: Head, at: At | None) -> int
         return head.version
     version = at.version
     if at.time is not None:
-        params = {"session_key": key, "newest": head.version, "moment": at.time}
-        version = int(_AT_TIME.run(connection, params).scalar_one())
+        version = version_at(connection, key, head.version, at.time)
     if version is None or not 0 < version <= head.version:
         raise NotReached
     return version

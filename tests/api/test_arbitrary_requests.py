@@ -269,7 +269,20 @@ QUERIES = {
     "/sessions/s/readiness": ["at"],
     "/approvals": ["limit", "cursor", "order", "status"],
     "/sessions/s/approvals": ["limit", "cursor", "order", "status", "at"],
-    "/sessions/s/audit": ["limit", "cursor", "order", "type", "actor", "turn_id"],
+    "/sessions/s/audit": [
+        "limit",
+        "cursor",
+        "order",
+        "type",
+        "actor",
+        "turn_id",
+        "tool",
+        "effect",
+        "since",
+        "until",
+        "at",
+        "format",
+    ],
 }
 WORDS = st.text(max_size=20) | st.integers().map(str) | st.sampled_from(["asc", "all", "0", SECRET])
 

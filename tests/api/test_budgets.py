@@ -199,7 +199,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET .../turns/{id}": Budget(2, 2, 5, 0),
     "GET .../readiness": Budget(1, 1, 4, 0),
     "GET .../fingerprint": Budget(1, 1, 4, 0),
-    "GET .../audit": Budget(2, 2, 5, 0),
+    "GET .../audit": Budget(3, 3, 5, 0),
     "POST .../compare": Budget(14, 13, 16, 1),
     "GET /agreement": Budget(2, 2, 5, 0),
     "GET .../usage": Budget(10, 10, 13, 0),

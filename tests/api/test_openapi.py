@@ -148,6 +148,7 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         ("get", f"{_SESSION}/usage", "/sessions/s1/usage", None),
         ("get", "/usage", "/usage", None),
         ("get", "/search", "/search?q=x", None),
+        ("get", f"{_SESSION}/audit", "/sessions/s1/audit", None),
     ]
 
     for method, path, url, body in asked:

@@ -8,8 +8,8 @@ from domain.messages import Author, Message
 from domain.raw_json import RawJson, dumped
 from domain.registry import KINDS, NAMES
 from domain.times import rfc3339
-from projections.audit import TELLING, audit_shape, what
-from tests.scenario import RUNNER, recorded, returned, started
+from projections.audit import BEARS_ON, TELLING, audit_shape, what
+from tests.scenario import RUNNER, called, recorded, returned, started
 
 SECRET = "SECRET words"
 HIDDEN = RawJson(b'"SECRET words"')
@@ -67,6 +67,14 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
         "a summary took the place of earlier messages",
     ),
     (
+        e.HistoryRewound(turn_id="t1", from_version=2, through_version=9, turns=1, messages=3),
+        "1 turn and 3 messages went out of sight, from version 2 on",
+    ),
+    (
+        e.RewindReverted(rewind_version=10, turns=2, messages=1),
+        "2 turns and 1 message came back into sight, as before the rewind at version 10",
+    ),
+    (
         e.GateOpened(gate_id="g1", turn_id="t1", kind="permission", tool=SECRET, arguments=HIDDEN),
         "gate g1 asks for a permission",
     ),
@@ -82,7 +90,7 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
         ),
         "gate g1 was denied by policy, in-band",
     ),
-    (e.GateExpired(gate_id="g1"), "a gate expired before an answer came"),
+    (e.GateExpired(gate_id="g1"), "gate g1 expired before an answer came"),
     (e.GateWithdrawn(gate_id="g1", reason="turn-ended"), "gate g1 was withdrawn: turn-ended"),
     (
         e.UsageRecorded(turn_id="t1", model=SECRET, input_tokens=3, output_tokens=4),
@@ -119,6 +127,7 @@ def test_a_fact_is_told_in_our_words_and_never_in_theirs(
 
 def test_every_type_has_its_sentence() -> None:
     assert {NAMES[type(fact)] for fact, _ in FACTS} == set(KINDS)
+    assert set(BEARS_ON) == set(KINDS)
     for name in KINDS:
         assert "does not know" not in what(name, None)
 
@@ -132,6 +141,8 @@ def test_a_fact_whose_body_is_gone_is_still_told() -> None:
 
 def test_a_type_from_the_future_is_told_as_such() -> None:
     assert what("from-the-future", None) == "an event of a type that this build does not know"
+    (entry,) = recorded(e.Opaque(reason="unknown-type"))
+    assert audit_shape(entry.envelope, entry.hash, None)["bears_on"] is None
 
 
 def test_a_line_says_who_when_and_with_which_effect() -> None:
@@ -147,6 +158,7 @@ def test_a_line_says_who_when_and_with_which_effect() -> None:
         "turn_id": "t1",
         "what": "a turn began with 1 message",
         "effect": "history",
+        "bears_on": ("turn", "transcript"),
         "hash": entry.hash.hex(),
     }
 
@@ -155,5 +167,30 @@ def test_a_late_result_is_marked() -> None:
     (late,) = recorded(returned(), affects="none")
     (timely,) = recorded(returned())
 
-    assert audit_shape(late.envelope, late.hash, late.event)["late"] is True
-    assert "late" not in audit_shape(timely.envelope, timely.hash, timely.event)
+    told = audit_shape(late.envelope, late.hash, late.event)
+    assert (told["late"], told["bears_on"]) == (True, ())
+    told = audit_shape(timely.envelope, timely.hash, timely.event)
+    assert ("late" in told, told["bears_on"]) == (False, ("transcript",))
+
+
+@pytest.mark.parametrize(
+    ("fact", "found", "shown"),
+    [
+        (called(name="read_file"), None, "read_file"),
+        (e.GateOpened(gate_id="g", turn_id="t1", kind="permission", tool="rm"), "ls", "rm"),
+        (e.GateOpened(gate_id="g", turn_id="t1", kind="permission"), "ls", "ls"),
+        (returned(), "_private.tool-1", "_private.tool-1"),
+        (returned(), SECRET, None),
+        (returned(), "", None),
+        (returned(), None, None),
+        (None, "ls", "ls"),
+    ],
+)
+def test_a_tool_is_named_if_its_name_is_a_plain_one(
+    fact: e.Fact | None, found: str | None, shown: str | None
+) -> None:
+    (entry,) = recorded(returned())
+    line = audit_shape(entry.envelope, entry.hash, fact, found)
+
+    assert line.get("tool") == shown
+    assert ("tool" in line) == (shown is not None)

@@ -55,7 +55,7 @@ VIEWS: dict[str, Look] = {
     "waiting": lambda c, m: gates(c, GateQuery(project_id="default", session_key=m.key)),
     "named gate": lambda c, m: named_gate(c, "default", m.key, f"g-{m.target.session_id}-t1"),
     "gate": lambda c, m: gate(c, "default", f"g-{m.target.session_id}-t1"),
-    "audit": lambda c, m: audit(c, ("default", m.target.session_id, m.key), AuditQuery()),
+    "audit": lambda c, m: audit(c, m, AuditQuery()),
 }
 MOMENTS: dict[str, At | None] = {
     "now": None,

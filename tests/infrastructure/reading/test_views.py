@@ -244,8 +244,8 @@ def test_the_audit_is_read_by_filters_in_either_order(store: Store) -> None:
     assert versions(AuditQuery(limit=3, ascending=False)) == [21, 20, 19]
     assert versions(AuditQuery(after=19)) == [20, 21]
     assert versions(AuditQuery(after=3, ascending=False)) == [2, 1]
-    assert versions(AuditQuery(type="gate-decided")) == [8, 18]
-    assert versions(AuditQuery(type="turn-completed", turn_id="t2")) == [21]
+    assert versions(AuditQuery(types=("gate-decided",))) == [8, 18]
+    assert versions(AuditQuery(types=("turn-completed",), turn_id="t2")) == [21]
     assert versions(AuditQuery(actor="nobody")) == []
 
 
@@ -253,7 +253,7 @@ def test_bodies_are_read_only_for_the_types_that_need_them(store: Store) -> None
     long_session(store, 1)
     told = {line.envelope.type: line.fact is not None for line in _audit(store, AuditQuery())}
 
-    assert told["tool-call-requested"] is False
+    assert told["turn-completed"] is False
     assert told["gate-decided"] is True
 
 
@@ -262,7 +262,7 @@ def _turns(store: Store, query: TurnQuery) -> list[TurnView]:
 
 
 def _audit(store: Store, query: AuditQuery) -> list[AuditLine]:
-    return looked(store, lambda c, m: [*audit(c, ("default", "s1", m.key), query)])
+    return looked(store, lambda c, m: [*audit(c, m, query)])
 
 
 def _gates(store: Store) -> list[GateView]:
