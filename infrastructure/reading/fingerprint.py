@@ -1,6 +1,5 @@
 """Which history, and which configuration, was it at a version?"""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +13,7 @@ from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import content, fact_at
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.places import placed_in
+from infrastructure.reading.places import placed_in, spans_in_sight
 from infrastructure.reading.transcript import live_view
 from projections.chains import (
     Gone,
@@ -51,49 +50,67 @@ def fingerprints(connection: Connection, moment: Moment, *, v1: bool) -> Fingerp
 def _chains(connection: Connection, moment: Moment) -> tuple[bytes | None, bytes | None]:
     if moment.is_now:
         return moment.head.fingerprint, moment.head.model_fingerprint
-    newest = moment.messages - 1
-    placed = placed_in(connection, moment.key, max(newest - 1, 0), newest + 1)
-    before = placed[-2].fingerprint if len(placed) > 1 else EMPTY
+    if not moment.messages:
+        return EMPTY, EMPTY
+    last, before = _newest(connection, moment)
+    return (None, None) if last is None else _chains_then(connection, moment, last, before)
+
+
+def _newest(connection: Connection, moment: Moment) -> tuple[Placed | None, Placed | None]:
+    """Return the last two messages in sight, the last one first."""
+    messages = moment.messages
+    spans = spans_in_sight(connection, moment, max(messages - 2, 0), messages)
+    placed = [message for span in spans for message in placed_in(connection, *span[:3])]
+    tip = moment.sight.spot.message
+    last = next((message for message in placed if message.index == tip), None)
+    return last, next((message for message in placed if message.index != tip), None)
+
+
+def _chains_then(
+    connection: Connection, moment: Moment, last: Placed, before: Placed | None
+) -> tuple[bytes | None, bytes | None]:
+    move = moment.sight.move
+    if move is not None and move.after.tip == last.index:
+        since = (version for version in last.versions if version > move.version)
+        if next(since, moment.through + 1) > moment.through:
+            return move.after.fingerprint, move.after.model_fingerprint
+    if last.versions[-1] <= moment.through:
+        return last.fingerprint, last.model_fingerprint
+    base = EMPTY if before is None else before.fingerprint
     try:
-        last = [_last_digest(connection, moment, message) for message in placed[-1:]]
-        history = followed(before, last)
+        said = [_digest_then(connection, moment, last, base)]
     except Gone:
         return None, None
-    if moment.summary_version is None:
-        return history, history
-    try:
-        return history, _model_chain(connection, moment, last, moment.summary_version)
-    except Gone:
-        return history, None
+    model = _model_base(connection, moment, last, before)
+    return followed(base, said), None if model is None else followed(model, said)
 
 
-def _model_chain(
-    connection: Connection, moment: Moment, last: Sequence[bytes | None], summary_version: int
-) -> bytes:
-    base = summary_base(fact_at(connection, moment.key, summary_version))
-    params = {
-        "session_key": moment.key,
-        "low": moment.archived,
-        "high": moment.messages - 1,
-    }
-    kept = [row.digest for row in _DIGESTS.run(connection, params)]
-    return followed(base, [*kept, *(last if moment.archived < moment.messages else ())])
-
-
-def _last_digest(connection: Connection, moment: Moment, message: Placed) -> bytes | None:
-    """Return the digest of the last message then, which may have grown since."""
-    if message.versions[-1] <= moment.through:
-        return message.digest
+def _digest_then(
+    connection: Connection, moment: Moment, message: Placed, base: bytes
+) -> bytes | None:
+    """Return the digest of a message that has grown since."""
     facts = content(connection, moment.key, message.versions[0], moment.through)
     pieces = pieces_at(message, facts, moment.through)
-    return digest_at(message, pieces, leading=_leading(connection, moment, message))
+    return digest_at(message, pieces, leading=message.role in CONFIGURATION and base == EMPTY)
 
 
-def _leading(connection: Connection, moment: Moment, message: Placed) -> bool:
-    if message.role not in CONFIGURATION:
-        return False
-    params = {"session_key": moment.key, "index": message.index}
-    return _CONVERSATION.run(connection, params).first() is None
+def _model_base(
+    connection: Connection, moment: Moment, last: Placed, before: Placed | None
+) -> bytes | None:
+    """Return the model's chain before the last message; None if the summary is gone."""
+    move = moment.sight.move
+    if move is None or (before is not None and before.versions[-1] > move.version):
+        return EMPTY if before is None else before.model_fingerprint
+    if last.versions[0] > move.version:
+        return move.after.model_fingerprint
+    # It was being said when the summary came: what was kept before it is chained anew.
+    try:
+        base = summary_base(fact_at(connection, moment.key, move.version))
+    except Gone:
+        return None
+    spans = spans_in_sight(connection, moment, moment.archived, moment.messages - 1)
+    kept = [m.digest for span in spans for m in placed_in(connection, *span[:3])]
+    return followed(base, kept)
 
 
 def _config(connection: Connection, moment: Moment) -> str | None:
@@ -107,28 +124,6 @@ def _config(connection: Connection, moment: Moment) -> str | None:
     return None
 
 
-_DIGESTS: Final = Prepared(
-    lambda _: (
-        select(t.messages.c.digest)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.index >= bindparam("low"),
-            t.messages.c.index < bindparam("high"),
-        )
-        .order_by(t.messages.c.index)
-    )
-)
-_CONVERSATION: Final = Prepared(
-    lambda _: (
-        select(t.messages.c.index)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.index < bindparam("index"),
-            text("role NOT IN ('system', 'developer')"),
-        )
-        .limit(1)
-    )
-)
 _CONFIGURED: Final = Prepared(
     lambda _: (
         select(t.events.c.version)

@@ -21,6 +21,7 @@ from tests.infrastructure.reading.asking import (
     looked,
 )
 from tests.infrastructure.writing import Store, propose
+from tests.infrastructure.writing import turn as turn_events
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7])
@@ -114,16 +115,37 @@ def test_a_body_that_is_gone_leaves_a_placeholder_in_every_view(store: Store) ->
     assert (grown.history, grown.model_history) == (None, None)
 
 
-def test_the_models_chain_of_the_past_cannot_be_told_without_its_summary(store: Store) -> None:
+def test_the_models_chain_after_a_summary_is_known_though_the_summary_is_gone(
+    store: Store,
+) -> None:
     long_session(store, 1)
     store.append([propose("history-compacted", b'{"summary":"s","through_message_id":"t1:1"}')])
+    known = looked(store, lambda c, m: fingerprints(c, m, v1=False))
     store.append(gated_turn(2, "s1"))
     with by_hand(store) as connection:
         connection.exec_driver_sql("DELETE FROM bodies WHERE version = 12")
 
-    found = looked(store, lambda c, m: fingerprints(c, m, v1=False), At(version=12))
-    assert found.history is not None
-    assert found.model_history is None
+    assert looked(store, lambda c, m: fingerprints(c, m, v1=False), At(version=12)) == known
+
+
+def test_what_was_being_said_when_a_summary_came_cannot_be_told_without_it(store: Store) -> None:
+    joining = '{"turn_id":"t2","message":{"role":"assistant","content":"%s"}}'
+    store.append(turn_events("t1"))
+    store.append([*turn_events("t2")[:1], propose("message-recorded", (joining % "a").encode())])
+    store.append([propose("history-compacted", b'{"summary":"s","through_message_id":"t1:1"}')])
+    store.append([propose("message-recorded", (joining % "b").encode())])
+    then = looked(store, lambda c, m: fingerprints(c, m, v1=False))
+    at = At(version=store.facts()[-1].version)
+    store.append([propose("message-recorded", (joining % "c").encode())])
+
+    assert looked(store, lambda c, m: fingerprints(c, m, v1=False), at) == then
+    with by_hand(store) as connection:
+        connection.exec_driver_sql(
+            "DELETE FROM bodies WHERE version IN "
+            "(SELECT version FROM events WHERE type = 'history-compacted')"
+        )
+    found = looked(store, lambda c, m: fingerprints(c, m, v1=False), at)
+    assert (found.history, found.model_history) == (then.history, None)
 
 
 def test_the_configuration_of_a_version_is_the_one_set_by_then(store: Store) -> None:
