@@ -15,6 +15,7 @@ from domain.commands import (
     Proposal,
     Record,
     RenameSession,
+    Rewind,
 )
 from domain.decided import Decided
 from domain.evolve import fold
@@ -159,3 +160,10 @@ def test_an_actor_and_a_trace_fit_a_column() -> None:
         with pytest.raises(InvalidValue) as caught:
             carry_out(State(), (OpenSession(),), bad)
         assert caught.value.at == (at,)
+
+
+def test_a_rewind_that_a_batch_begins_with_is_refused_in_its_own_place() -> None:
+    steps = (BeginBatch(events=1), Rewind(turns=0, asked="{}"), record(started()))
+    with pytest.raises(InvalidValue) as caught:
+        carry_out(folded(OPENED), steps, stamp())
+    assert caught.value.at == ("rewind", "turns")

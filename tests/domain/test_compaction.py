@@ -1,14 +1,16 @@
 """A summary stands for the messages up to one; the pair of a call and its result is not split."""
 
+from dataclasses import replace
+
 import pytest
 
 from domain import events as e
 from domain.carry_out import Stamp, carry_out
-from domain.commands import Record
+from domain.commands import Compact, HeadClaim, Record
 from domain.evolve import evolve, fold, message_index
 from domain.fingerprints import EMPTY, chain, digest
 from domain.keys import keys_of
-from domain.refusals import InvalidValue
+from domain.refusals import HeadBehind, InvalidValue, SessionIsArchived, TurnInProgress
 from domain.restrict import restrict
 from domain.state import State
 from tests.scenario import (
@@ -243,3 +245,18 @@ def test_a_summary_of_an_odd_log_passes_over_what_is_missing() -> None:
     assert changes.messages == ()
     assert changes.head.archived == whole.archived
     assert changes.head.model_fingerprint != whole.model_fingerprint
+
+
+def test_whoever_made_a_summary_records_it_between_turns() -> None:
+    command = Compact(summary="in short", through_message_id="t1:2", since_version=6)
+    log = given(*TWO_TURNS, ended("t2"))
+    log.when(command).then(compacted("t1:2", since=6))
+    given(*TWO_TURNS).when(command).then_refused(TurnInProgress)
+    given(*TWO_TURNS, ended("t2"), e.SessionArchived()).when(command).then_refused(
+        SessionIsArchived
+    )
+    log.when(replace(command, through_message_id="m9")).then_refused(
+        InvalidValue, "through_message_id"
+    )
+    old = HeadClaim(history_version=5, fingerprint=log.state.head.fingerprint.hex())
+    log.when(replace(command, claim=old)).then_refused(HeadBehind, "head")

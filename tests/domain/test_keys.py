@@ -1,5 +1,7 @@
 """A command names what must be looked up, and nothing that cannot be a name."""
 
+from dataclasses import replace
+
 import pytest
 
 from domain import commands as c
@@ -91,6 +93,34 @@ def test_what_can_be_no_name_is_not_looked_up(event: e.SessionEvent) -> None:
     assert not wanted.message_ids | wanted.gate_ids | wanted.permission_ids | wanted.gate_call_ids
     assert (wanted.calls, wanted.losses, wanted.kept_after) == (frozenset(), frozenset(), ())
     assert "\0" not in wanted.turns
+
+
+def test_what_goes_back_names_its_target() -> None:
+    rewind, redo = c.Rewind(to_turn="t1"), c.Redo(rewind_version=3)
+    assert keys_of([rewind]) == Keys(turns=frozenset({"t1"}), rewind=rewind)
+    assert keys_of([redo]) == Keys(redo=redo)
+    assert keys_of([c.Compact(summary="", through_message_id="m")]) == keys([compacted("m")])
+
+
+OUT = e.HistoryRewound(turn_id="t1", from_version=2, through_version=4, turns=1, messages=2)
+BACK = e.RewindReverted(rewind_version=5, turns=1, messages=2)
+
+
+def test_a_fact_that_went_back_names_what_it_needs() -> None:
+    assert keys([OUT]) == Keys(turns=frozenset({"t1"}), rewound=frozenset({"t1"}))
+    assert keys([BACK]) == Keys(moves=frozenset({5}))
+    history = (OPENED, started(), said("a"), ended(), OUT, BACK)
+    whole, before = folded(*history), folded(*history[:-1])
+    assert sorted(restrict(whole, keys([OUT])).turns) == ["t1"]
+    assert sorted(restrict(before, keys([BACK])).moves) == [5]
+    for unknown in (replace(OUT, turn_id="t9"), replace(BACK, rewind_version=9)):
+        assert restrict(whole, keys([unknown])) == State(head=whole.head)
+
+
+def test_a_branch_that_is_lost_is_not_found() -> None:
+    state = folded(OPENED, started(), ended(), OUT, started("t2"), ended("t2"))
+    del state.branches[2]
+    assert restrict(state, keys_of([c.Rewind(turns=1)])).branches == {}
 
 
 def test_of_two_summaries_the_first_needs_most() -> None:

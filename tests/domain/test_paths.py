@@ -211,3 +211,10 @@ def test_the_root_is_always_there_and_stands_for_a_branch_that_is_lost() -> None
     assert turn_in_sight(find, lost, 8)
     assert index_in_sight(find, lost, 20)
     assert next_turn(find, lost, 10) is None
+
+
+def test_a_branch_without_messages_is_passed_over() -> None:
+    tree = Tree()
+    for after, messages in ((0, 1), (1, 0), (1, 0), (3, 0), (3, 1)):
+        tree.grow(after, messages)
+    assert runs(tree.find, tree.spot(5), 0, 2) == [(0, 1, 0), (1, 2, 1)]

@@ -29,6 +29,7 @@ from tests.scenario import (
     ended,
     folded,
     given,
+    message,
     recorded,
     returned,
     said,
@@ -206,11 +207,12 @@ def test_a_rewind_or_redo_of_something_unknown_counts_as_unreadable() -> None:
 
 
 def test_turns_that_a_damaged_log_has_lost_are_neither_rewound_nor_redone() -> None:
-    state = folded(*REWOUND)
+    state = folded(OPENED, started("t1", message("a", message_id="m2")), *REWOUND[2:])
     del state.turns["t1"], state.turns["t2"]
     for command, refusal in (
         (c.Rewind(turns=1), NothingToRewind),
         (c.Rewind(before_message="t1:1"), NoSuchMessage),
+        (c.Rewind(before_message="m2"), NoSuchMessage),
         (c.Redo(), NothingToRedo),
     ):
         with pytest.raises(refusal):
