@@ -16,6 +16,7 @@ from domain.evolve import fold, message_index, summary_parts
 from domain.fingerprints import EMPTY, chain, digest, is_empty
 from domain.keys import keys_of
 from domain.messages import CONFIGURATION, Message, Role, readable
+from domain.paths import found_in, runs, spot_of
 from domain.pieces import merge, pieces_of
 from domain.raw_json import RawJson
 from domain.recorded import GENESIS, Envelope, ProducerStamp, Recorded, chained_hash
@@ -120,6 +121,22 @@ WAITING = st.one_of(
     st.builds(e.GateExpired, gate_id=GATES),
     st.builds(e.GateWithdrawn, gate_id=GATES, reason=st.just("cancelled")),
 )
+MOVES: SearchStrategy[e.SessionEvent] = st.one_of(
+    st.builds(
+        e.HistoryRewound,
+        turn_id=st.sampled_from(["t1", "t2", "t3", "t9"]),
+        from_version=st.integers(1, 30),
+        through_version=st.integers(1, 30),
+        turns=st.just(1),
+        messages=st.just(1),
+    ),
+    st.builds(
+        e.RewindReverted,
+        rewind_version=st.integers(-1, 30),
+        turns=st.just(1),
+        messages=st.just(1),
+    ),
+)
 KEPT = st.one_of(
     st.builds(
         e.UsageRecorded,
@@ -149,8 +166,23 @@ WHEREABOUTS = st.sampled_from(
     ]
 )
 OPAQUE = st.builds(e.Opaque, reason=st.sampled_from(["unknown-type", "unreadable", "missing-body"]))
-FACTS: SearchStrategy[e.Fact] = st.one_of(EVENTS, EVENTS, WHEREABOUTS, OPAQUE)
+FACTS: SearchStrategy[e.Fact] = st.one_of(EVENTS, EVENTS, EVENTS, MOVES, WHEREABOUTS, OPAQUE)
 
+REWINDS: SearchStrategy[c.Rewind] = st.one_of(
+    st.builds(c.Rewind, turns=st.integers(0, 3), interrupt=st.booleans()),
+    st.builds(c.Rewind, to_turn=st.sampled_from(["t1", "t2", "t3"]), interrupt=st.booleans()),
+    st.builds(c.Rewind, before_message=MESSAGES),
+    st.builds(c.Rewind, to_version=st.integers(0, 40), interrupt=st.booleans()),
+    st.just(c.Rewind()),
+)
+BACK: SearchStrategy[c.SessionCommand] = st.one_of(
+    REWINDS,
+    st.builds(
+        c.Redo,
+        rewind_version=st.none() | st.none() | st.integers(0, 40),
+        interrupt=st.booleans(),
+    ),
+)
 COMMANDS: SearchStrategy[c.SessionCommand] = st.one_of(
     st.builds(c.InterruptTurn, turn_id=TURNS, reason=st.just("owner-lost")),
     st.sampled_from(
@@ -180,6 +212,7 @@ class Step:
 @st.composite
 def batches(draw: st.DrawFn) -> Step:
     events = draw(st.lists(EVENTS, min_size=1, max_size=4))
+    rewinds = draw(st.lists(REWINDS, max_size=1)) if draw(st.booleans()) else []
     epoch = draw(st.sampled_from([1, 1, 2]))
     producer = ProducerStamp(
         producer_id="gateway", epoch=epoch, sequence=draw(st.sampled_from([1, 1, 2, 3]))
@@ -194,7 +227,7 @@ def batches(draw: st.DrawFn) -> Step:
         events=len(events),
         opens_with_loss=draw(st.booleans()),
     )
-    return Step(commands=(begin, *map(record, events)), producer=producer)
+    return Step(commands=(begin, *rewinds, *map(record, events)), producer=producer)
 
 
 SINGLE = st.one_of(
@@ -215,6 +248,7 @@ STEPS = st.one_of(
     batches(),
     IMPORTS,
     COMMANDS.map(lambda command: Step(commands=(command,), producer=None)),
+    BACK.map(lambda command: Step(commands=(command,), producer=None)),
 )
 HISTORIES = st.lists(STEPS, min_size=15, max_size=45)
 
@@ -260,11 +294,11 @@ def in_its_turn(step: Step, state: State) -> Step:
     wanted = [c for c in step.commands if getattr(subject(c), "turn_id", None) == NOW]
     if not wanted:
         return step
-    turn_id = state.head.turn_id or f"t{state.head.turns + 1}"
+    turn_id = state.head.turn_id or f"t{state.head.started + 1}"
     commands = [renamed(command, turn_id) for command in step.commands]
     starts = any(isinstance(subject(command), e.TurnStarted) for command in commands)
     if state.head.turn_id is None and not starts:
-        begins = 1 if isinstance(commands[0], c.BeginBatch) else 0
+        begins = sum(isinstance(command, c.BeginBatch | c.Rewind) for command in commands)
         commands.insert(begins, record(started(turn_id)))
     return replace(step, commands=tuple(commands))
 
@@ -312,7 +346,7 @@ def test_any_facts_in_any_order_fold(events: list[e.Fact], from_producer: bool) 
     state = fold(facts)
     assert state.head.version == len(facts)
     assert state.head.hash == (facts[-1].hash if facts else GENESIS)
-    assert sorted(state.messages) == list(range(state.head.messages))
+    assert sorted(state.messages) == list(range(state.head.placed))
     assert state.head.open_gates == sum(g.status == "open" for g in state.gates.values())
     assert_chained(facts, state)
 
@@ -345,8 +379,10 @@ def assert_consistent(state: State) -> None:
     head = state.head
     assert head.open_gates == sum(gate.status == "open" for gate in state.gates.values())
     assert head.open_losses == sum(loss.healed_version is None for loss in state.losses.values())
-    assert head.turns == len(state.turns)
-    assert sorted(state.messages) == list(range(head.messages))
+    assert head.started == len(state.turns)
+    assert sorted(state.messages) == list(range(head.placed))
+    assert len(in_sight(state)) == head.messages
+    assert (head.turn_tip == head.started) or head.turn_id is None
     running = [turn.turn_id for turn in state.turns.values() if turn.status == "running"]
     assert running == ([] if head.turn_id is None else [head.turn_id])
     for turn in state.turns.values():
@@ -367,6 +403,13 @@ def assert_consistent(state: State) -> None:
     assert_named(state)
 
 
+def in_sight(state: State) -> list[Placed]:
+    """Return the messages in sight, in order; those that a damaged log has lost are left out."""
+    found = runs(found_in(state.branches), spot_of(state.head), 0, state.head.messages)
+    indexes = [index for run in found for index in range(run.first, run.end)]
+    return [state.messages[index] for index in indexes]
+
+
 def assert_named(state: State) -> None:
     """A message is found by its name, unless an older one had it before its turn began."""
     versions = [v for _, placed in sorted(state.messages.items()) for v in placed.versions]
@@ -380,8 +423,9 @@ def assert_named(state: State) -> None:
 
 
 def assert_chained(facts: Sequence[Recorded], state: State) -> None:
-    digests = said_digests(facts, state)
-    assert [state.messages[n].digest for n in sorted(state.messages)] == digests
+    seen = in_sight(state)
+    digests = said_digests(facts, seen)
+    assert [placed.digest for placed in seen] == digests
     assert state.head.fingerprint == chained(EMPTY, digests)
     model = EMPTY
     if state.head.summary_version is not None:
@@ -390,16 +434,16 @@ def assert_chained(facts: Sequence[Recorded], state: State) -> None:
         model = chain(EMPTY, digest("user", readable(summary_parts(summary))))
     assert state.head.model_fingerprint == chained(model, digests[state.head.archived :])
     if digests:
-        last = state.messages[len(digests) - 1]
+        last = seen[-1]
         assert last.fingerprint == state.head.fingerprint
-        if (state.head.summary_version or 0) < last.versions[-1]:
+        if max(state.moves, default=0) < last.versions[-1]:
             assert last.model_fingerprint == state.head.model_fingerprint
 
 
-def said_digests(facts: Sequence[Recorded], state: State) -> list[bytes | None]:
+def said_digests(facts: Sequence[Recorded], seen: Sequence[Placed]) -> list[bytes | None]:
     digests: list[bytes | None] = []
     leading = True
-    for _, placed in sorted(state.messages.items()):
+    for placed in seen:
         leading = leading and placed.role in CONFIGURATION
         said_here = readable(piece.part for piece in assembled(facts, placed))
         silent = leading or is_empty(said_here)
