@@ -5,8 +5,9 @@ from typing import Annotated, TypeAlias
 import typer
 
 from api.cli.wanted import NO_PARENT
-from domain.identifiers import ID_RULE, is_id
+from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_name
 from domain.times import microseconds
+from projections.audit import shown_tool
 
 
 def _id(value: str) -> str:
@@ -45,6 +46,25 @@ def _day(value: str | None) -> str | None:
 
 def _time_of(day: str) -> int | None:
     return microseconds(f"{day}T00:00:00Z")
+
+
+def _types(values: list[str] | None) -> list[str]:
+    names = sorted({name.strip() for value in values or () for name in value.split(",")} - {""})
+    if not all(map(is_id, names)):
+        raise typer.BadParameter("names of event types")
+    return names
+
+
+def _tool(value: str | None) -> str | None:
+    if value is not None and shown_tool(value) is None:
+        raise typer.BadParameter(f"an audit tells plain names of tools only: {ID_RULE}")
+    return value
+
+
+def _name(value: str | None) -> str | None:
+    if value is not None and not is_name(value):
+        raise typer.BadParameter(NAME_RULE)
+    return value
 
 
 Session: TypeAlias = Annotated[
@@ -90,6 +110,32 @@ Since: TypeAlias = Annotated[
 Until: TypeAlias = Annotated[
     str | None,
     typer.Option("--to", metavar="TIME", help="Only before (RFC 3339).", callback=_time),
+]
+RecordedSince: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Recorded since then (RFC 3339).", callback=_time),
+]
+RecordedUntil: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--until", metavar="TIME", help="Recorded before then (RFC 3339).", callback=_time
+    ),
+]
+Types: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type", metavar="NAME", help="Only this event type; several, too.", callback=_types
+    ),
+]
+Tool: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--tool", metavar="NAME", help="Only what is about it.", callback=_tool),
+]
+Turn: TypeAlias = Annotated[
+    str | None, typer.Option("--turn", metavar="ID", help="Only this turn.", callback=_maybe_id)
+]
+Actor: TypeAlias = Annotated[
+    str | None, typer.Option("--actor", metavar="NAME", help="Only what they did.", callback=_name)
 ]
 FirstDay: TypeAlias = Annotated[
     str | None,

@@ -15,6 +15,7 @@ import typer
 from api.cli import failures
 from api.cli.failures import Failure, ReaderGone
 from api.cli.options import (
+    Actor,
     All,
     At,
     FirstDay,
@@ -23,8 +24,13 @@ from api.cli.options import (
     MaybeSession,
     Parent,
     Project,
+    RecordedSince,
+    RecordedUntil,
     Session,
     Since,
+    Tool,
+    Turn,
+    Types,
     Until,
     Url,
     WithSession,
@@ -314,6 +320,45 @@ def search_command(
 
     wanted = TextFilter(query=query, session_id=session, role=role, first=first, last=last)
     search_texts(project, url, wanted, limit, as_json=as_json)
+
+
+@app.command("audit")
+def audit_command(
+    session: Session,
+    types: Types = None,
+    actor: Actor = None,
+    turn: Turn = None,
+    tool: Tool = None,
+    effect: Annotated[
+        Literal["history", "none"] | None,
+        typer.Option("--effect", help="history: what a model sees, or which gates wait."),
+    ] = None,
+    since: RecordedSince = None,
+    until: RecordedUntil = None,
+    at: At = None,
+    form: Annotated[
+        Literal["text", "json", "jsonl", "csv"],
+        typer.Option("--format", help="json: one array; jsonl: a line each, as --json does."),
+    ] = "text",
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Tell who did what, when, with which effect; nothing that was said."""
+    from api.cli.auditing import show_audit
+    from api.cli.wanted import AuditFilter
+
+    wanted = AuditFilter(
+        types=tuple(types or ()),
+        actor=actor,
+        turn_id=turn,
+        tool=tool,
+        effect=effect,
+        since=since,
+        until=until,
+        at=at,
+    )
+    show_audit(project, url, session, wanted, "jsonl" if as_json and form == "text" else form)
 
 
 @app.command("verify")

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
-from api.cli.wanted import SessionFilter, Status, TextFilter, UsageFilter
+from api.cli.wanted import AuditFilter, SessionFilter, Status, TextFilter, UsageFilter
 from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
 from domain.raw_json import dumped
 
@@ -125,6 +125,20 @@ class Remote:
             "to": wanted.last,
         }
         return self._pages("/search", query)
+
+    def audit(self, session_id: str, wanted: AuditFilter) -> Iterator[bytes]:
+        """Yield the lines of a session's audit, oldest first."""
+        query = {
+            "type": ",".join(wanted.types) or None,
+            "actor": wanted.actor,
+            "turn_id": wanted.turn_id,
+            "tool": wanted.tool,
+            "effect": wanted.effect,
+            "since": wanted.since,
+            "until": wanted.until,
+            "at": wanted.at,
+        }
+        return self._pages(_path(session_id, "audit"), query)
 
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from api.cli.opening import the_log
 from api.cli.remote import Remote
 from api.cli.stored import Stored
-from api.cli.wanted import SessionFilter, TextFilter, UsageFilter
+from api.cli.wanted import AuditFilter, SessionFilter, TextFilter, UsageFilter
 
 
 class Source(Protocol):
@@ -60,6 +60,10 @@ class Source(Protocol):
 
     def search(self, wanted: TextFilter) -> Iterator[bytes]:
         """Yield the texts that have the words, newest first."""
+        ...
+
+    def audit(self, session_id: str, wanted: AuditFilter) -> Iterator[bytes]:
+        """Yield the lines of a session's audit, oldest first."""
         ...
 
     def blob(self, digest: str) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from api.cli.failures import Failure
 from api.cli.stored_views import stored_texts, stored_usage
-from api.cli.wanted import NO_PARENT, SessionFilter, TextFilter, UsageFilter
+from api.cli.wanted import NO_PARENT, AuditFilter, SessionFilter, TextFilter, UsageFilter
 from api.session_shapes import event_json, session_shape
 from api.shapes import readiness_shape
 from api.verification_shapes import verification_shape
@@ -20,6 +20,7 @@ from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.export import export_session
+from infrastructure.reading.audit import AuditQuery, line_shape, whole_audit
 from infrastructure.reading.blobs import find_blob, stretch
 from infrastructure.reading.events import facts
 from infrastructure.reading.files import with_files
@@ -156,6 +157,21 @@ class Stored:
     def search(self, wanted: TextFilter) -> Iterator[bytes]:
         """Yield the texts that have the words, newest first."""
         return stored_texts(self._log, self._project_id, wanted)
+
+    def audit(self, session_id: str, wanted: AuditFilter) -> Iterator[bytes]:
+        """Yield the lines of a session's audit, oldest first."""
+        found = self._moment(session_id, wanted.at)
+        query = AuditQuery(
+            types=wanted.types,
+            actor=wanted.actor,
+            turn_id=wanted.turn_id,
+            tool=wanted.tool,
+            effect=wanted.effect,
+            since=microseconds(wanted.since),
+            until=microseconds(wanted.until),
+        )
+        lines = whole_audit(self._log.database, found, query)
+        return (dumped(line_shape(line)) for line in lines)
 
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""

@@ -17,6 +17,20 @@ class SessionFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which lines of an audit, as it stood at a version or time; moments are RFC 3339."""
+
+    types: tuple[str, ...] = ()
+    actor: str | None = None
+    turn_id: str | None = None
+    tool: str | None = None
+    effect: Literal["history", "none"] | None = None
+    since: str | None = None
+    until: str | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFilter:
     """Which usage: of a session, by model; else by `by`. Days are `2026-01-31`, inclusive."""
 

@@ -1,0 +1,91 @@
+"""`audit`: who did what in a session, on the database and through a server."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tests.api.cli.command import Turnlog
+from tests.api.serving import served
+from tests.databases import DatabaseKind
+from tests.infrastructure.reading.asking import long_session
+from tests.infrastructure.writing import opened
+
+
+@pytest.fixture
+def written(database_url: str, tmp_path: Path) -> Turnlog:
+    with opened(database_url) as store:
+        long_session(store, 2)
+    return Turnlog(home=tmp_path, database_url=database_url)
+
+
+def test_an_audit_is_written_line_by_line(written: Turnlog) -> None:
+    lines = written.well("audit", "s1").text.splitlines()
+
+    assert len(lines) == 21
+    assert " ".join(lines[1].split()) == (
+        "2 2026-01-01T00:00:01Z p1 turn-started a turn began with 1 message [history]"
+    )
+    assert lines[7].endswith("gate g-s1-t1 was approved by person, in-band  [tool rm]  [history]")
+    assert lines[10].endswith("the turn completed")
+
+
+def test_an_audit_is_written_for_programs(written: Turnlog) -> None:
+    documents = written.well("audit", "s1", "--json").documents
+    table = written.well("audit", "s1", "--format", "csv").out.decode()
+
+    assert [line["version"] for line in documents] == list(range(1, 22))
+    assert written.well("audit", "s1", "--format", "json").document == documents
+    rows = [*csv.DictReader(StringIO(table, newline=""))]
+    assert [row["hash"] for row in rows] == [line["hash"] for line in documents]
+
+
+def test_an_audit_is_filtered(written: Turnlog) -> None:
+    def versions(*arguments: str) -> list[int]:
+        documents = written.well("audit", "s1", "--json", *arguments).documents
+        return [line["version"] for line in documents]
+
+    assert versions("--tool", "ls", "--since", "2026-01-01T00:00:02Z") == [17]
+    assert versions("--type", "turn-started,turn-completed", "--type", "gate-decided") == [
+        *(2, 8, 11, 12),
+        *(18, 21),
+    ]
+    assert versions("--turn", "t1", "--effect", "none") == [11]
+    assert versions("--until", "2026-01-01T00:00:02Z", "--at", "4") == [1, 2, 3, 4]
+    assert versions("--actor", "nobody") == []
+
+
+def test_nothing_found_is_told_in_every_form(written: Turnlog) -> None:
+    def found(form: str) -> str:
+        return written.well("audit", "s1", "--actor", "nobody", "--format", form).text
+
+    assert found("text") == "nothing of that was recorded\n"
+    assert (found("json"), found("jsonl")) == ("[]\n", "")
+    assert found("csv").splitlines()[0].startswith("version,at,actor,")
+    assert len(found("csv").splitlines()) == 1
+
+
+def test_what_is_not_there_is_told_before_anything_is_written(written: Turnlog) -> None:
+    failed = written.run("audit", "nowhere", "--format", "csv")
+    assert (failed.code, failed.out, "(no-such-session)" in failed.errors) == (1, b"", True)
+    failed = written.run("audit", "s1", "--at", "99", "--format", "json")
+    assert (failed.code, failed.out, "(no-such-event)" in failed.errors) == (1, b"", True)
+
+
+def test_a_server_tells_the_same(
+    written: Turnlog, database_kind: DatabaseKind, tmp_path: Path
+) -> None:
+    assert written.database_url is not None
+    told = [written.well("audit", "s1", "--format", form).out for form in ("text", "json", "csv")]
+    with served(database_kind, written.database_url) as running:
+        asking = Turnlog(home=tmp_path)
+
+        def asked(*arguments: str) -> bytes:
+            return asking.well("audit", "s1", "--url", running.url, *arguments).out
+
+        assert [asked("--format", form) for form in ("text", "json", "csv")] == told
+        query = ("--tool", "rm", "--type", "gate-opened", "--since", "2026-01-01T01:00:02+01:00")
+        assert asked("--json", *query) == written.well("audit", "s1", "--json", *query).out
+        failed = asking.run("audit", "nowhere", "--url", running.url, "--format", "csv")
+        assert (failed.code, failed.out) == (1, b"")
