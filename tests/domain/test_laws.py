@@ -168,20 +168,21 @@ WHEREABOUTS = st.sampled_from(
 OPAQUE = st.builds(e.Opaque, reason=st.sampled_from(["unknown-type", "unreadable", "missing-body"]))
 FACTS: SearchStrategy[e.Fact] = st.one_of(EVENTS, EVENTS, EVENTS, MOVES, WHEREABOUTS, OPAQUE)
 
+NEWEST: Final = 2**39
+"""Stands for the newest rewind that there is when the step is tried."""
+
 REWINDS: SearchStrategy[c.Rewind] = st.one_of(
+    st.builds(c.Rewind, turns=st.integers(1, 3), interrupt=st.just(value=True)),
     st.builds(c.Rewind, turns=st.integers(0, 3), interrupt=st.booleans()),
     st.builds(c.Rewind, to_turn=st.sampled_from(["t1", "t2", "t3"]), interrupt=st.booleans()),
     st.builds(c.Rewind, before_message=MESSAGES),
     st.builds(c.Rewind, to_version=st.integers(0, 40), interrupt=st.booleans()),
     st.just(c.Rewind()),
 )
-BACK: SearchStrategy[c.SessionCommand] = st.one_of(
-    REWINDS,
-    st.builds(
-        c.Redo,
-        rewind_version=st.none() | st.none() | st.integers(0, 40),
-        interrupt=st.booleans(),
-    ),
+REDOS: SearchStrategy[c.Redo] = st.builds(
+    c.Redo,
+    rewind_version=st.sampled_from([None, None, NEWEST, NEWEST, NEWEST]) | st.integers(0, 40),
+    interrupt=st.booleans(),
 )
 COMMANDS: SearchStrategy[c.SessionCommand] = st.one_of(
     st.builds(c.InterruptTurn, turn_id=TURNS, reason=st.just("owner-lost")),
@@ -248,7 +249,13 @@ STEPS = st.one_of(
     batches(),
     IMPORTS,
     COMMANDS.map(lambda command: Step(commands=(command,), producer=None)),
-    BACK.map(lambda command: Step(commands=(command,), producer=None)),
+    REWINDS.map(lambda command: Step(commands=(command,), producer=None)),
+    REDOS.map(lambda command: Step(commands=(command,), producer=None)),
+    st.builds(
+        lambda rewind, event: Step(commands=(rewind, record(event)), producer=RUNNER),
+        REWINDS,
+        EVENTS,
+    ),
 )
 HISTORIES = st.lists(STEPS, min_size=15, max_size=45)
 
@@ -291,6 +298,13 @@ class Log:
 
 def in_its_turn(step: Step, state: State) -> Step:
     """Return `step` with the running turn where it says `NOW`, or with a new one begun first."""
+    match step.commands:
+        case (c.Redo(rewind_version=version) as redo,) if version == NEWEST:
+            rewinds = [move.version for move in state.moves.values() if move.kind == "rewound"]
+            redo = replace(redo, rewind_version=max(rewinds, default=NEWEST))
+            return replace(step, commands=(redo,))
+        case _:
+            pass
     wanted = [c for c in step.commands if getattr(subject(c), "turn_id", None) == NOW]
     if not wanted:
         return step
