@@ -38,10 +38,14 @@ export function readText(url, accept, signal = null) {
   return text(url, { signal, headers: { Accept: accept } });
 }
 
-/** Return the JSON that a POST answers. */
-export async function send(url, body) {
-  const headers = { "Content-Type": "application/json" };
-  return parse(await text(url, { method: "POST", headers, body: JSON.stringify(body) }));
+/**
+ * Return what a POST answers, and as `tag` the version of the session that it is about; with `tag`
+ * given it is refused if the session has gone on since.
+ */
+export async function send(url, body, tag = null) {
+  const headers = { "Content-Type": "application/json", ...(tag ? { "If-Match": tag } : {}) };
+  const answer = await ask(url, { method: "POST", headers, body: JSON.stringify(body) });
+  return { ...parse(await answer.text()), tag: answer.headers.get("ETag") };
 }
 
 /** Whether an error only says that nobody waits for the answer any more. */
@@ -50,21 +54,23 @@ export function isAborted(error) {
 }
 
 async function text(url, options) {
+  return (await ask(url, options)).text();
+}
+
+async function ask(url, options) {
   let answer;
-  let body;
   try {
     answer = await fetch(url, { credentials: "same-origin", ...options });
-    body = await answer.text();
+    if (!answer.ok) throw problem(answer.status, await answer.text());
   } catch (error) {
-    if (isAborted(error)) throw error;
+    if (isAborted(error) || error instanceof Problem) throw error;
     throw new Problem({
       title: "The server does not answer",
       detail: "It may have been stopped; this page goes on as soon as it is back.",
       code: "unreachable",
     });
   }
-  if (answer.ok) return body;
-  throw problem(answer.status, body);
+  return answer;
 }
 
 function problem(status, body) {

@@ -56,22 +56,24 @@ function choices(message, actions) {
 }
 
 function alternatives(message, actions) {
-  const switches = message.alternatives.map((other) =>
+  const others = message.alternatives.map((other) =>
     el(
       "li",
       {},
-      el("span", {}, `Message ${other.message_id} of version ${other.version}`),
-      button("See it", () => actions.goTo(other.version), { class: "quiet" }),
-      Number.isInteger(other.rewind_version) &&
-        button("Switch to this branch…", () => actions.switchTo(other), { class: "quiet" }),
+      el("span", { class: "id" }, other.message_id),
+      button(`See version ${other.version}`, () => actions.goTo(other.version), { class: "quiet" }),
+      Number.isInteger(other.rewind_version)
+        ? button("Switch to this branch…", () => actions.switchTo(other), { class: "quiet" })
+        : el("span", { class: "chip" }, "in sight"),
     ),
   );
-  const words = count(switches.length, "other version");
+  const all = others.length + (message.alternatives_more ?? 0);
   return el(
     "details",
     { class: "alternatives" },
-    el("summary", {}, `${words} of what stands here`),
-    el("ul", {}, switches),
+    el("summary", {}, `${count(all, "other message")} began a turn here`),
+    el("ul", {}, others),
+    all > others.length && el("p", { class: "hint" }, "Older ones are not listed."),
   );
 }
 

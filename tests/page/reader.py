@@ -64,6 +64,22 @@ class Reader:
         """Wait until the session is followed."""
         expect(self["#live"]).to_have_attribute("data-state", "live")
 
+    @property
+    def dialog(self) -> Locator:
+        """Return the dialog that asks before anything is done."""
+        return self["dialog"]
+
+    def confirm(self, name: str) -> None:
+        """Do what the dialog has told the consequence of."""
+        button = self.dialog.get_by_role("button", name=name, exact=True)
+        expect(button).to_be_enabled()
+        button.click()
+
+    def close(self) -> None:
+        """Close the dialog after it has told what was done."""
+        self.dialog.get_by_role("button", name="Close").click()
+        expect(self.dialog).to_be_hidden()
+
     def at(self, version: int, last: int) -> None:
         """Expect to be at a version."""
         expect(self["#scrub-label"]).to_have_text(
