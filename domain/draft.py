@@ -3,7 +3,20 @@
 from dataclasses import dataclass
 
 from domain.recorded import Recorded
-from domain.state import Branch, Call, Changes, Gate, Head, Loss, Move, Placed, State, Tail, Turn
+from domain.state import (
+    Branch,
+    Call,
+    Changes,
+    Checkpoint,
+    Gate,
+    Head,
+    Loss,
+    Move,
+    Placed,
+    State,
+    Tail,
+    Turn,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +39,7 @@ class Draft:
     losses: list[Loss]
     branch: Branch | None = None
     move: Move | None = None
+    checkpoint: Checkpoint | None = None
     turn: Turn | None = None
     tail: Tail | None = None
 
@@ -42,6 +56,7 @@ class Draft:
             losses=tuple(self.losses),
             branches=() if self.branch is None else (self.branch,),
             moves=() if self.move is None else (self.move,),
+            checkpoints=() if self.checkpoint is None else (self.checkpoint,),
             tail=self.tail,
             producer=self.fact.envelope.producer,
         )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from domain import events as e
+from domain.checkpoints import EVERY, checked
 from domain.draft import Draft, begun
 from domain.evolve_content import (
     call_completed,
@@ -65,6 +66,8 @@ def evolve(state: State, fact: Recorded) -> Changes:
             _session_changed(draft, event)
         case _ as event:
             _record_changed(draft, event)
+    if draft.version - draft.head.checkpoint >= EVERY or draft.move is not None:
+        checked(draft)
     return draft.changes()
 
 

@@ -44,6 +44,7 @@ class Head(NamedTuple):
         gated_calls: Open calls of that turn that wait for a gate.
         open_losses, unverified_turns, miscounted_turns, unreadable: Why the log may be incomplete.
         known_position: Where the history last became known: opened or imported.
+        checkpoint: The version of the newest checkpoint; 0 if there is none.
     """
 
     status: Status = "absent"
@@ -80,6 +81,7 @@ class Head(NamedTuple):
     created_at: int = 0
     updated_at: int = 0
     known_position: int = 0
+    checkpoint: int = 0
 
 
 class Turn(NamedTuple):
@@ -267,6 +269,18 @@ class Move(NamedTuple):
     after: Position
 
 
+class Checkpoint(NamedTuple):
+    """A head as it was at a version, from which the fold can go on.
+
+    Attributes:
+        turn: The turn that had not ended; none of its calls and gates was open.
+    """
+
+    version: int
+    head: Head
+    turn: Turn | None
+
+
 class Tail(NamedTuple):
     """What the last message is made of so far, in order, while it is open."""
 
@@ -297,6 +311,7 @@ class Changes(NamedTuple):
     losses: tuple[Loss, ...] = ()
     branches: tuple[Branch, ...] = ()
     moves: tuple[Move, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
     tail: Tail | None = None
     producer: ProducerStamp | None = None
 
@@ -305,8 +320,8 @@ class Changes(NamedTuple):
 class State:
     """A session, whole or restricted to some keys. The only mutable thing in the core: a holder.
 
-    `messages` is keyed by index, `branches` by id, `moves` by version; `message_ids` finds named
-    messages.
+    `messages` is keyed by index, `branches` by id, `moves` and `checkpoints` by version;
+    `message_ids` finds named messages.
     """
 
     head: Head = field(default_factory=Head)
@@ -318,6 +333,7 @@ class State:
     losses: dict[int, Loss] = field(default_factory=dict[int, Loss])
     branches: dict[int, Branch] = field(default_factory=dict[int, Branch])
     moves: dict[int, Move] = field(default_factory=dict[int, Move])
+    checkpoints: dict[int, Checkpoint] = field(default_factory=dict[int, Checkpoint])
     producers: dict[str, ProducerStamp] = field(default_factory=dict[str, ProducerStamp])
     tail: Tail = field(default_factory=Tail)
 
@@ -348,6 +364,8 @@ class State:
             self.branches[branch.first_turn] = branch
         for move in changes.moves:
             self.moves[move.version] = move
+        for checkpoint in changes.checkpoints:
+            self.checkpoints[checkpoint.version] = checkpoint
 
     def copy(self) -> "State":
         """Return a state that can change without changing this one."""
@@ -361,6 +379,7 @@ class State:
             losses=dict(self.losses),
             branches=dict(self.branches),
             moves=dict(self.moves),
+            checkpoints=dict(self.checkpoints),
             producers=dict(self.producers),
             tail=self.tail,
         )

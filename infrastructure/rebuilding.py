@@ -15,9 +15,10 @@ from sqlalchemy import Connection, Table, select, text
 from domain.attachments import named_blobs
 from domain.blobs import Blob
 from domain.evolve import evolve
-from domain.state import Call, Changes, Gate, Head, Move, Placed, State
+from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, State
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, completed, refer
+from infrastructure.checkpoint_rows import checkpoint_row
 from infrastructure.commit import ORDINAL_BITS, Contended
 from infrastructure.database import Readable
 from infrastructure.mapper import recorded_of
@@ -189,6 +190,7 @@ class _Folded:
             t.losses.name: {(loss.version,): loss for loss in state.losses.values()},
             t.branches.name: {(branch.first_turn,): branch for branch in state.branches.values()},
             t.moves.name: {(move.version,): move for move in state.moves.values()},
+            t.checkpoints.name: {(each.version,): each for each in state.checkpoints.values()},
             t.heads.name: {(): state.head} if state.head.version else {},
         }
         return records[table.name]
@@ -202,6 +204,9 @@ class _Folded:
                 return message_values(record) | {"session_key": stream.key}
             case Move():
                 return move_values(record) | {"session_key": stream.key}
+            case Checkpoint():
+                row = checkpoint_row(stream.key, record)
+                return dict(zip(t.checkpoints.columns.keys(), row, strict=True))
             case Gate():
                 names: Values = {"session_key": stream.key, "project_id": stream.project_id}
                 return values(record) | names
@@ -222,6 +227,7 @@ class _Folded:
             losses=tuple(state.losses.values()),
             branches=tuple(state.branches.values()),
             moves=tuple(state.moves.values()),
+            checkpoints=tuple(state.checkpoints.values()),
         )
         self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
 
-from domain.state import ROOT, Branch, Move, Placed, Turn
+from domain.state import ROOT, Branch, Loss, Move, Placed, Turn
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.view_rows import branch_of, message_of, move_of, turn_of
+from infrastructure.view_rows import branch_of, loss_of, message_of, move_of, turn_of
 
 
 class StoredRecords:
@@ -62,6 +62,11 @@ class StoredRecords:
         row = self._first(_LAST_MOVE, through=through)
         return None if row is None else move_of(row)
 
+    def loss(self, version: int) -> Loss | None:
+        """Return the loss that was declared at this version."""
+        row = self._first(_LOSS, version=version)
+        return None if row is None else loss_of(row)
+
     def _first(self, statement: Prepared, **params: object) -> Any:  # noqa: ANN401 - a row
         return statement.run(self._connection, {"session_key": self._key, **params}).first()
 
@@ -105,6 +110,7 @@ _TURN: Final = _by(t.turns, "turn_id")
 _NUMBERED: Final = _by(t.turns, "number")
 _MESSAGE: Final = _by(t.messages, "index")
 _MOVE: Final = _by(t.moves, "version")
+_LOSS: Final = _by(t.losses, "version")
 _LAST_MOVE: Final = Prepared(
     lambda _: (
         select(t.moves)

@@ -250,6 +250,7 @@ heads = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("known_position", BigInteger, nullable=False),
+    Column("checkpoint", Integer, nullable=False),
     Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
     Index("ix_heads_status", "project_id", "status", "updated_at", "session_key"),
 )
@@ -456,6 +457,16 @@ moves = Table(
     Index("ix_moves_from", "session_key", "before_tip"),
 )
 
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("fold_version", Integer, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    Column("turn", LargeBinary),
+)
+
 followers = Table(
     "followers",
     metadata,
@@ -512,4 +523,4 @@ Index(
 )
 
 TRUTH: Final = (streams, events, bodies)
-VIEWS: Final = (heads, turns, calls, gates, messages, losses, branches, moves)
+VIEWS: Final = (heads, turns, calls, gates, messages, losses, branches, moves, checkpoints)

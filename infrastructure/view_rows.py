@@ -174,6 +174,7 @@ UPSERT_LOSS: Final = upsert(t.losses, ("session_key", *_NAMES[Loss]))
 
 UPSERT_BRANCH: Final = upsert(t.branches, ("session_key", *_NAMES[Branch]))
 UPSERT_MOVE: Final = upsert(t.moves, (column.name for column in t.moves.columns))
+UPSERT_CHECKPOINT: Final = upsert(t.checkpoints, (c.name for c in t.checkpoints.columns))
 
 
 def _head_columns(dialect: str, without: Iterable[str]) -> dict[str, Any]:

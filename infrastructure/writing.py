@@ -12,9 +12,10 @@ from sqlalchemy import Connection, bindparam
 
 from domain.events import HistoryImported, SessionOpened
 from domain.recorded import Recorded
-from domain.state import Branch, Call, Changes, Gate, Head, Loss, State, Turn
+from domain.state import Branch, Call, Changes, Checkpoint, Gate, Head, Loss, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
+from infrastructure.checkpoint_rows import checkpoint_row
 from infrastructure.commit import Commit, Contended, Kept
 from infrastructure.event_ids import packed
 from infrastructure.prepared import Prepared, PreparedRows, copy_rows, end_pipeline, pipelined
@@ -26,6 +27,7 @@ from infrastructure.view_rows import (
     UPDATE_HEAD_OR_FAIL,
     UPSERT_BRANCH,
     UPSERT_CALL,
+    UPSERT_CHECKPOINT,
     UPSERT_GATE,
     UPSERT_LOSS,
     UPSERT_MESSAGE,
@@ -114,7 +116,7 @@ def write(writing: Writing) -> list[int]:
     with pipelined(connection):
         _INSERT_EVENT.rows(connection, events)
         _INSERT_BODY.rows(connection, bodies)
-        write_views(connection, session_key, writing.project_id, writing.changes)
+        write_views(connection, session_key, writing.project_id, _placed_changes(writing))
     session = (writing.project_id, writing.session_id)
     commit.keep(Kept(*session, session_key, writing.state, writing.seen, xid))
     return positions
@@ -175,6 +177,26 @@ def _place_knowledge(writing: Writing, session_key: int) -> None:
         )
 
 
+def _placed_changes(writing: Writing) -> Sequence[Changes]:
+    """Return what changed; a checkpoint since history became known tells at which position."""
+    known = [
+        fact for fact in writing.placed if isinstance(fact.event, SessionOpened | HistoryImported)
+    ]
+    if not known or not any(change.checkpoints for change in writing.changes):
+        return writing.changes
+    return [
+        change._replace(checkpoints=tuple(_known_since(known, c) for c in change.checkpoints))
+        for change in writing.changes
+    ]
+
+
+def _known_since(known: Sequence[Recorded], checkpoint: Checkpoint) -> Checkpoint:
+    before = [fact.position for fact in known if fact.version <= checkpoint.version]
+    if not before:
+        return checkpoint
+    return checkpoint._replace(head=checkpoint.head._replace(known_position=before[-1]))
+
+
 def head_values(head: Head, session_key: int, project_id: str) -> Values:
     """Return a head's columns."""
     return values(head) | {"session_key": session_key, "project_id": project_id}
@@ -232,3 +254,5 @@ def write_views(
     branch_of = FIELDS[Branch]
     UPSERT_BRANCH.rows(connection, [(session_key, *branch_of(branch)) for branch in branches])
     UPSERT_MOVE.rows(connection, [move_row(session_key, move) for move in moves])
+    checkpoints = [checkpoint for change in changes for checkpoint in change.checkpoints]
+    UPSERT_CHECKPOINT.rows(connection, [checkpoint_row(session_key, c) for c in checkpoints])

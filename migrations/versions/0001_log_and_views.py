@@ -193,6 +193,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("known_position", sa.BigInteger(), nullable=False),
+        sa.Column("checkpoint", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", name=op.f("pk_heads")),
     )
     op.create_index(
@@ -488,6 +489,7 @@ def downgrade() -> None:
         "bodies",
         "branches",
         "calls",
+        "checkpoints",
         "events",
         "followers",
         "gates",
@@ -536,6 +538,15 @@ def _create_history() -> None:
         sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_moves")),
     )
     op.create_index("ix_moves_from", "moves", ["session_key", "before_tip"], unique=False)
+    op.create_table(
+        "checkpoints",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("fold_version", sa.Integer(), nullable=False),
+        sa.Column("head", sa.LargeBinary(), nullable=False),
+        sa.Column("turn", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_checkpoints")),
+    )
 
 
 def _position(time: str) -> tuple[sa.Column[object], ...]:

@@ -43,6 +43,7 @@ NOTHING = {
     "losses": 0,
     "branches": 0,
     "moves": 0,
+    "checkpoints": 0,
 }
 
 
