@@ -11,7 +11,7 @@ from infrastructure.rebuilding import Difference, Rebuilt, rebuild
 
 def rebuild_views(project: str, session_id: str | None, *, check: bool, as_json: bool) -> int:
     """Fold the views again, and say whether they were equal; return the exit code."""
-    with the_log() as log, bar("rebuilding") as shown:
+    with the_log() as log, bar("checking" if check else "rebuilding") as shown:
         found = rebuild(
             log.database,
             log.runner,
@@ -45,11 +45,21 @@ def rebuild_follower(view: str, *, as_json: bool) -> None:
 def _tell(found: Rebuilt, *, check: bool) -> None:
     for difference in found.differences:
         say(f"{difference.session_id}: {difference.table} differed, {_how(difference)}")
-    count = f"{found.equal} of {found.sessions} sessions had views equal to their log"
-    done = "" if check or not found.differences else "; the others were rebuilt"
+    say(
+        f"{found.equal} of {found.sessions} sessions had views equal to their log"
+        f"{_done(found, check=check)}"
+    )
+
+
+def _done(found: Rebuilt, *, check: bool) -> str:
+    """Return what became of those that were not equal, if there are any."""
+    if not found.differences:
+        return ""
+    if check:
+        return "; nothing was written: turnlog rebuild folds them anew"
     damaged = any(each.table == "events" for each in found.differences)
-    but = ", but for those whose log is cut off: see turnlog verify" if done and damaged else ""
-    say(count + done + but)
+    but = ", but for those whose log is cut off: see turnlog verify"
+    return f"; the others were rebuilt{but if damaged else ''}"
 
 
 def _how(difference: Difference) -> str:

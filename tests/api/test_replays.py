@@ -22,6 +22,7 @@ from tests.api.batches import (
     events_of,
     said,
     started,
+    turn,
 )
 from tests.api.streams import stream, until_synced
 from tests.projections.viewing import messages
@@ -65,10 +66,14 @@ def second() -> list[Json]:
 
 @pytest.fixture
 def recorded(client: httpx.Client, project: str) -> list[Recorded]:
-    """What a client that pages through the log has of the session `s`."""
+    """What a client that pages through the log has of the session `s`, rewound and redone."""
     for number, events in enumerate((first(), second()), 1):
         answer = append(client, "s", batch(number, *events))
         assert answer.status_code == 201, answer.text
+    client.post("/sessions/s/rewind", json={"turns": 1}).raise_for_status()
+    append(client, "s", batch(3, *turn("t3"))).raise_for_status()
+    client.post("/sessions/s/rewind", json={"turns": 2}).raise_for_status()
+    client.post("/sessions/s/redo", json={}).raise_for_status()
     return facts(project, events_of(client, "s"))
 
 

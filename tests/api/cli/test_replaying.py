@@ -131,6 +131,24 @@ def test_a_part_is_named_by_versions_turns_and_types(local: Turnlog) -> None:
     assert told("--from", "9000-01-01T00:00:00Z") == []
 
 
+def test_a_rewind_and_a_redo_tell_what_went_and_what_came_back(
+    session: Served, local: Turnlog
+) -> None:
+    with session.client("default") as client:
+        client.post("/sessions/s/rewind", json={"turns": 1}).raise_for_status()
+        client.post("/sessions/s/redo", json={}).raise_for_status()
+
+    back, again = local.well("replay", "s", "--json", "--from", "17").documents
+
+    went = {"turns_taken_out": 1, "messages_taken_out": 3}
+    assert (back["type"], back["changed"]["sight"]) == ("history-rewound", went)
+    came = {"turns_brought_back": 1, "messages_brought_back": 3}
+    assert (again["type"], again["changed"]["sight"]) == ("rewind-reverted", came)
+    assert "redo none -> 17" in back["words"]
+    fingerprints = [each["changed"]["head"]["fingerprint"] for each in (back, again)]
+    assert fingerprints[0]["was"] == fingerprints[1]["is"]
+
+
 def test_what_is_not_there_is_refused(local: Turnlog) -> None:
     unknown = local.run("replay", "none")
     place = local.run("replay", "s", "--from", "t9")
