@@ -7,7 +7,7 @@ rest. Any version can be looked at: later facts are left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from domain import events as e
 from domain.blobs import Cut
@@ -23,12 +23,45 @@ Shape: TypeAlias = dict[str, object]
 Facts: TypeAlias = Mapping[int, e.Fact]
 
 
+class Alternative(NamedTuple):
+    """A message that begins another turn in a message's place.
+
+    Attributes:
+        rewind_version: The rewind whose redo brings it back; None if it is in sight.
+    """
+
+    message_id: str
+    turn_id: str
+    version: int
+    rewind_version: int | None
+
+
+class Others(NamedTuple):
+    """What began in a message's place, oldest first, and how many older ones are left out."""
+
+    alternatives: tuple[Alternative, ...] = ()
+    more: int = 0
+
+    def shape(self) -> Shape:
+        """Return what a message says of them; nothing if there are none."""
+        shape: Shape = {}
+        if self.alternatives:
+            shape["alternatives"] = [each._asdict() for each in self.alternatives]
+        if self.more:
+            shape["alternatives_more"] = self.more
+        return shape
+
+
+NO_OTHERS: Final = Others()
+
+
 class Standing(NamedTuple):
-    """A message, how many come before it on its way, and whether it is seen."""
+    """A message, how many come before it on its way, whether it is seen, and what else began."""
 
     placed: Placed
     depth: int
     state: MessageState
+    others: Others = NO_OTHERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +85,7 @@ class TranscriptMessage:
     author: Author | None = None
     partial: bool = False
     summary: bool = False
+    others: Others = NO_OTHERS
 
     def shape(self) -> Shape:
         """Return the message as the contract shows it; opaque JSON as it was sent."""
@@ -62,6 +96,7 @@ class TranscriptMessage:
             "version": self.version,
             "role": self.role,
             "state": self.state,
+            **self.others.shape(),
             "parts": self.parts,
         }
         if self.author is not None:
@@ -90,7 +125,7 @@ def messages_of(
         at: A version.
         cuts: What of calls and results was cut; messages say it themselves.
     """
-    for message, depth, state in standing:
+    for message, depth, state, others in standing:
         pieces = pieces_at(message, facts, at)
         yield TranscriptMessage(
             index=depth,
@@ -107,6 +142,7 @@ def messages_of(
             else tuple(_shown(piece, facts, calls) for piece in pieces),
             author=_author(message, facts, at),
             partial=is_partial(pieces),
+            others=others,
         )
 
 

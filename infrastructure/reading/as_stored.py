@@ -36,6 +36,7 @@ class Stretch:
         joined: The bodies of facts that joined a message after its first, by version.
         old: The versions whose bodies have another schema than the first.
         archived: Messages in sight before this depth are archived.
+        others: What is said of that which began in a message's place, by its index.
     """
 
     calls: Iterable[StoredCall]
@@ -43,13 +44,14 @@ class Stretch:
     old: frozenset[int]
     archived: int
     at: int
+    others: Mapping[int, str]
 
 
 def as_stored(
     spans: Iterable[tuple[Span, Iterable[StoredMessage]]], stretch: Stretch
 ) -> list[str | None]:
     """Return each message's JSON; None for one that has to be folded."""
-    reader, archived = _Reader(stretch), stretch.archived
+    reader, archived, others = _Reader(stretch), stretch.archived, stretch.others
     shown: list[str | None] = []
     for span, messages in spans:
         further, states = span.depth - span.first, _STATES[span.rewound]
@@ -62,7 +64,8 @@ def as_stored(
                 shown.append(
                     f'{{"index":{depth},"message_id":{quoted(message_id)},'
                     f'"turn_id":{quoted(turn_id)},"version":{version},"role":{quoted(role)},'
-                    f'"state":{states[depth < archived]},"parts":[{parts}]}}'
+                    f'"state":{states[depth < archived]}{others.get(index, "")},'
+                    f'"parts":[{parts}]}}'
                 )
             except (ValueError, TypeError, LookupError):
                 shown.append(None)  # what cannot be read is for the fold to show

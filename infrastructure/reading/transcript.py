@@ -5,7 +5,7 @@ those facts name. The number of statements does not depend on the length of anyt
 many stretches of the history stand on the page.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,14 +30,18 @@ from infrastructure.reading.places import (
 from infrastructure.view_rows import call_of, gate_of
 from projections.calls import CallViews, call_views
 from projections.transcript import (
+    NO_OTHERS,
     Facts,
     MessageState,
+    Others,
     Standing,
     TranscriptMessage,
     messages_of,
     summary_of,
 )
 from projections.window import Extent, Window
+
+NONE: Final[Mapping[int, Others]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +107,20 @@ def folded(
     box: Box,
     *,
     only: Container[int] | None = None,
+    others: Mapping[int, Others] = NONE,
     cut: bool = False,
 ) -> list[TranscriptMessage]:
-    """Return the messages in a box, in their order; `only` those with these indexes, if given."""
-    standing = _standing(connection, moment, box, only)
+    """Return the messages in a box, in their order.
+
+    Args:
+        connection: Where they are read.
+        moment: The moment that is looked at.
+        box: What is read at once.
+        only: The indexes of those that are wanted, if not all are.
+        others: What began in their places, by index.
+        cut: Whether of what is long the beginnings will do.
+    """
+    standing = _standing(connection, moment, box, only, others)
     placed = [each.placed for each in standing]
     facts = _facts(connection, moment, box.key, placed, cut=cut)
     calls = _calls_of(connection, moment, box.key, placed, facts)
@@ -155,13 +169,17 @@ def _earlier(
 
 
 def _standing(
-    connection: Connection, moment: Moment, box: Box, only: Container[int] | None = None
+    connection: Connection,
+    moment: Moment,
+    box: Box,
+    only: Container[int] | None = None,
+    others: Mapping[int, Others] = NONE,
 ) -> list[Standing]:
     placed = {
         message.index: message for message in placed_in(connection, box.key, box.low, box.high)
     }
     return [
-        Standing(placed[index], depth, _state(moment, span, depth))
+        Standing(placed[index], depth, _state(moment, span, depth), others.get(index, NO_OTHERS))
         for span in box.spans
         for depth, index in enumerate(range(span.first, span.end), span.depth)
         if index in placed and (only is None or index in only)

@@ -5,7 +5,7 @@ of statements does not depend on the length of anything, as that of `transcript`
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
@@ -25,12 +25,13 @@ from sqlalchemy import (
 from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared, together
+from infrastructure.reading.alternatives import alternatives
 from infrastructure.reading.as_stored import StoredMessage, Stretch, as_stored
 from infrastructure.reading.events import NEWEST_VERSION
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.places import Box, Span, boxes
 from infrastructure.reading.transcript import folded, spans_of, summary
-from projections.transcript import TranscriptMessage
+from projections.transcript import Others, TranscriptMessage
 from projections.window import Window
 
 NEAR: Final = 64
@@ -39,17 +40,19 @@ NEAR: Final = 64
 
 def page_json(connection: Connection, moment: Moment, window: Window) -> list[str]:
     """Return each message of a page as JSON, oldest first: the same as if all were folded."""
+    spans = spans_of(connection, moment, window)
+    others = alternatives(connection, moment, spans)
     messages = [
-        message
-        for box in boxes(spans_of(connection, moment, window))
-        for message in _messages(connection, moment, box)
+        message for box in boxes(spans) for message in _messages(connection, moment, box, others)
     ]
     if window.summary:
         messages.insert(window.before_summary, _json(summary(connection, moment, cut=True)))
     return messages
 
 
-def _messages(connection: Connection, moment: Moment, box: Box) -> list[str]:
+def _messages(
+    connection: Connection, moment: Moment, box: Box, others: Mapping[int, Others]
+) -> list[str]:
     params = {"session_key": box.key, "low": box.low, "high": box.high}
     rows, joined, old, calls = together(
         connection, *((statement, params) for statement in (_MESSAGES, _JOINED, _OLD, _CALLS))
@@ -60,6 +63,9 @@ def _messages(connection: Connection, moment: Moment, box: Box) -> list[str]:
         old=frozenset(version for (version,) in old),
         archived=moment.archived,
         at=moment.through,
+        others={
+            index: f",{dumped(other.shape())[1:-1].decode()}" for index, other in others.items()
+        },
     )
     spans = [(span, _within(rows, span)) for span in box.spans]
     shown = as_stored(spans, stretch)
@@ -67,7 +73,7 @@ def _messages(connection: Connection, moment: Moment, box: Box) -> list[str]:
         return [*filter(None, shown)]
     indexes = (row[0] for _, within in spans for row in within)
     rest = {index for index, message in zip(indexes, shown, strict=True) if message is None}
-    found = map(_json, folded(connection, moment, box, only=rest, cut=True))
+    found = map(_json, folded(connection, moment, box, only=rest, others=others, cut=True))
     return [next(found) if message is None else message for message in shown]
 
 
@@ -75,6 +81,10 @@ def _within(rows: Sequence[StoredMessage], span: Span) -> Sequence[StoredMessage
     """Return the rows of a span, of which some can be missing."""
     low = bisect_left(rows, span.first, key=_INDEX)
     return rows[low : bisect_left(rows, span.end, lo=low, key=_INDEX)]
+
+
+def _members(others: Others) -> str:
+    return f",{dumped(others.shape())[1:-1].decode()}"
 
 
 def _json(message: TranscriptMessage) -> str:

@@ -7,7 +7,7 @@ from domain.messages import Author, Message
 from domain.raw_json import RawJson, dumped
 from domain.state import Placed
 from projections.calls import call_views
-from projections.transcript import Standing, messages_of, pieces_at, summary_of
+from projections.transcript import Alternative, Others, Standing, messages_of, pieces_at, summary_of
 from tests.projections.viewing import messages, parts, shapes
 from tests.scenario import (
     OPENED,
@@ -305,3 +305,12 @@ def test_an_item_that_a_turn_does_not_have_has_neither_parts_nor_author() -> Non
 @pytest.mark.parametrize("at", range(1, len(LONG) + 1))
 def test_as_of_a_version_the_transcript_is_what_it_was_then(at: int) -> None:
     assert shapes(*LONG, at=at) == shapes(*LONG[:at])
+
+
+def test_a_message_says_what_else_began_in_its_place() -> None:
+    other = Alternative(message_id="t1:1", turn_id="t1", version=1, rewind_version=4)
+    said = {"message_id": "t1:1", "turn_id": "t1", "version": 1, "rewind_version": 4}
+
+    assert Others().shape() == {}
+    assert Others((other,)).shape() == {"alternatives": [said]}
+    assert Others((other,), 3).shape() == {"alternatives": [said], "alternatives_more": 3}
