@@ -42,6 +42,7 @@ EVERY = (
     Benchmark(script="clients.py", minutes=1),
     Benchmark(script="writers.py", minutes=3),
     Benchmark(script="reads.py", arguments=("--postgres",), minutes=1),
+    Benchmark(script="page.py", minutes=1),
     Benchmark(script="space.py", minutes=1),
     Benchmark(script="imports.py", arguments=("--postgres",), minutes=10),
     Benchmark(script="followers.py", minutes=10),

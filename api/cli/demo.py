@@ -70,6 +70,7 @@ def _announce(log: Turnlog, taken: FileImport, url: str | None, *, as_json: bool
         base = f"{url}/v1/projects/default/sessions"
         say("")
         say("Or open:")
+        say(f"  {url}/#/default/{session}")
         say(f"  {url}/docs")
         say(f"  {base}")
         say(f"  {base}/{session}/transcript")

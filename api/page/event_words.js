@@ -65,6 +65,8 @@ const WORDS = {
   "turn-failed": (data) => `${data.error?.code ?? ""} ${data.error?.message ?? ""}`,
   "turn-interrupted": (data) => data.reason,
   "history-compacted": (data) => data.summary,
+  "history-rewound": (data) => `takes out ${moved(data)}, from version ${data.from_version} on`,
+  "rewind-reverted": (data) => `brings back ${moved(data)}, as before version ${data.rewind_version}`,
   "records-lost": (data) =>
     `${data.count === null || data.count === undefined ? "unknown" : number(data.count)}: ${data.reason}`,
   "loss-healed": (data) => `of version ${data.loss_version}`,
@@ -90,6 +92,10 @@ export function recordedBy(event) {
 /** Return who recorded an event if it was not just whoever sits at this machine. */
 export function notableBy(event) {
   return event.actor && event.actor !== "local" ? event.actor : null;
+}
+
+function moved({ turns, messages }) {
+  return `${count(turns, "turn")} with ${count(messages, "message")}`;
 }
 
 function said(content) {

@@ -43,15 +43,12 @@ function label(message) {
 }
 
 function choices(message, actions) {
+  if (message.role !== "user" || message.state === "rewound" || !message.turn_id) return null;
   return el(
     "span",
     { class: "choices" },
-    message.state !== "rewound" &&
-      message.role === "user" &&
-      button("Rewind to before…", () => actions.rewindBefore(message), { class: "quiet" }),
-    message.state !== "rewound" &&
-      message.turn_id &&
-      button("Fork after its turn…", () => actions.forkAfter(message), { class: "quiet" }),
+    button("Rewind to before…", () => actions.rewindBefore(message), { class: "quiet" }),
+    button("Fork after its turn…", () => actions.forkAfter(message), { class: "quiet" }),
   );
 }
 

@@ -180,8 +180,7 @@ function showToggles(place) {
   byId("show-archived").checked = shown.includes("archived");
   byId("show-rewound").checked = shown.includes("rewound");
   byId("types").value = place.types ?? "";
-  byId("rewind").textContent = place.at === null ? "Rewind…" : "Rewind to here…";
-  byId("fork").textContent = place.at === null ? "Fork…" : "Fork from here…";
+  byId("actions").classList.toggle("here", place.at !== null);
 }
 
 function toggled(show, name) {
