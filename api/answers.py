@@ -113,14 +113,18 @@ SCHEMAS: Final[dict[str, Json]] = {
         hash=_TEXT,
     ),
     "Events": _shape(items=_list("Event"), next_cursor=_MAYBE, through_version=_NUMBER, **_HEAD),
-    "TranscriptMessage": _shape(
-        index=_NUMBER,
-        message_id=_TEXT,
-        turn_id=_MAYBE,
-        version=_NUMBER,
-        role=_TEXT,
-        state=_TEXT,
-        parts=_OBJECTS,
+    "TranscriptMessage": _with(
+        _shape(
+            index=_NUMBER,
+            message_id=_TEXT,
+            turn_id=_MAYBE,
+            version=_NUMBER,
+            role=_TEXT,
+            state=_TEXT,
+            parts=_OBJECTS,
+        ),
+        alternatives=_OBJECTS,
+        alternatives_more=_NUMBER,
     ),
     "Transcript": _shape(
         items=_list("TranscriptMessage"), next_cursor=_MAYBE, previous_cursor=_MAYBE, **_STANDS

@@ -18,8 +18,8 @@ from domain.identifiers import is_name
 from domain.raw_json import RawJson
 from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.places import find_message
-from infrastructure.reading.transcript import extent, live_view
+from infrastructure.reading.places import depth_of, find_message
+from infrastructure.reading.transcript import extent, extent_placed, live_view
 from infrastructure.reading.transcript_json import page_json
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
 from projections.files import large_files, without_files
@@ -45,7 +45,11 @@ async def read_transcript(
     order: Order = "asc",
     include: Annotated[
         list[str] | None,
-        Query(description="`archived`, `rewound`, with commas between: those messages too."),
+        Query(
+            description="`archived`, `rewound`, with commas between: those messages too. With "
+            "`rewound` all that were ever placed come, archived ones too, in the order in which "
+            "they were placed."
+        ),
     ] = None,
     around: Annotated[
         str | None, Query(description="A message id: the page with this message in its middle.")
@@ -71,10 +75,16 @@ async def read_transcript(
     Results stand where they arrived; in a provider's form each follows its call. A call whose id
     came before in its turn has an `occurrence`, and so has its result. A part whose body is gone is
     `{"type":"missing","reason"}`. Cursors hold on to the version of the first page.
+
+    `index` counts the messages before it: in sight, or of a rewound one, as it was. Where turns
+    took the place of others, what each begins with has `alternatives`: the others, the 20 newest
+    with the oldest first (`alternatives_more` tells how many are left out). A redo of
+    `rewind_version` brings one back; null: it is in sight.
     """
-    with_archived = _with_archived(include)
+    wanted = _wanted(include)
+    with_archived, with_rewound = "archived" in wanted, "rewound" in wanted
     if form != "turnlog":
-        if page_cursor is not None or around is not None or with_archived:
+        if page_cursor is not None or around is not None or wanted:
             raise invalid("a provider's form comes whole, and is what the model sees", "format")
         return await view(
             log,
@@ -93,6 +103,7 @@ async def read_transcript(
         "order": order,
         "at": at,
         "archived": with_archived,
+        "rewound": with_rewound,
     }
     pinned = slot = None
     direction = LATER
@@ -102,7 +113,11 @@ async def read_transcript(
         pinned, slot, direction = whole_numbers(place_of(page_cursor, parameters, 3))
 
     def look(connection: Connection, moment: Moment) -> Shape:
-        shown = extent(moment, with_archived=with_archived)
+        shown = (
+            extent_placed(connection, moment)
+            if with_rewound
+            else extent(moment, with_archived=with_archived)
+        )
         if slot is not None:
             window = (shown.after if direction == LATER else shown.before)(slot, limit)
         elif around is not None:
@@ -122,25 +137,30 @@ async def read_transcript(
     return await view(log, target, known, look, at, pinned)
 
 
-def _with_archived(include: list[str] | None) -> bool:
+def _wanted(include: list[str] | None) -> set[str]:
     wanted = {name for names in include or () for name in names.split(",") if name}
     if not wanted <= {"archived", "rewound"}:
         raise invalid("`include` takes `archived` and `rewound`", "include")
-    return "archived" in wanted
+    return wanted
 
 
 def _slot(connection: Connection, moment: Moment, shown: Extent, message_id: str) -> int:
     if shown.summary and message_id == summary_id(moment.summary_version or 0):
         return shown.archived
     index = find_message(connection, moment, message_id) if is_name(message_id) else None
-    if index is None or shown.slot(index) < shown.first:
-        detail = (
-            "the session had no message of this id"
-            if index is None
-            else "the message is archived; ask with include=archived"
-        )
-        raise ProblemError("no-such-message", detail, flaws=[Flaw(detail, ("query", "around"))])
+    if index is None:
+        raise _no_such("the session had no message of this id")
+    if not shown.with_rewound:
+        index = depth_of(connection, moment, index)
+    if index is None:
+        raise _no_such("the message is rewound; ask with include=rewound")
+    if shown.slot(index) < shown.first:
+        raise _no_such("the message is archived; ask with include=archived")
     return shown.slot(index)
+
+
+def _no_such(detail: str) -> ProblemError:
+    return ProblemError("no-such-message", detail, flaws=[Flaw(detail, ("query", "around"))])
 
 
 def _cursors(
