@@ -50,7 +50,7 @@ export function transcript(place, { pane, actions, told, failed }) {
     known = new Map();
     const nodes = messages.map((message) => {
       const fresh = shown.at !== null && message.version === shown.at;
-      const key = `${message.version}/${message.index}/${message.message_id}/${message.state}`;
+      const key = keyOf(message);
       const content = `${fresh}${JSON.stringify(message)}`;
       const kept = before.get(key);
       const entry =
@@ -99,12 +99,16 @@ function pageOf(answer) {
   };
 }
 
-/** Return pages whose newest were read anew: the older ones before it, without a gap or a copy. */
+/** Return the pages before the last one, which was read anew, and it: without a gap or a copy. */
 function goneOn(pages, page) {
-  const first = page.items[0]?.index ?? 0;
-  const kept = pages
-    .map((old) => ({ ...old, items: old.items.filter((message) => message.index < first) }))
-    .filter((old) => old.items.length > 0);
-  const last = kept.at(-1)?.items.at(-1)?.index;
-  return last === first - 1 ? [...kept, page] : [page];
+  const before = pages.flatMap((old) => old.items);
+  const first = page.items[0] && keyOf(page.items[0]);
+  const end = before.findIndex((message) => keyOf(message) === first);
+  // Beyond some pages, or after a gap, the older ones are read again when they are asked for.
+  if (end <= 0 || end > PAGE * (MOST_PAGES - 1)) return [page];
+  return [{ items: before.slice(0, end), earlier: pages[0].earlier, later: null }, page];
+}
+
+function keyOf(message) {
+  return `${message.version} ${message.message_id}`;
 }

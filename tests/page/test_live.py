@@ -71,6 +71,25 @@ def test_what_a_reader_has_opened_stays_open(reader: Reader, client: httpx.Clien
     expect(result.locator(".code")).to_have_text("file-2")
 
 
+def test_earlier_messages_that_were_read_stay_before_the_new_ones(
+    reader: Reader, client: httpx.Client
+) -> None:
+    talk(client, "chat", 60)
+    reader.open("chat")
+    reader.until_live()
+    reader["#messages"].get_by_role("button", name="Earlier messages").click()
+    expect(reader[".message"]).to_have_count(100)
+
+    add(client, "chat", 2, *worked(61))
+    expect(reader[".message"]).to_have_count(104)
+    add(client, "chat", 3, *(event for number in range(62, 80) for event in worked(number)))
+
+    # What would leave a gap is let go of.
+    expect(reader[".message"]).to_have_count(50)
+    expect(reader[".message"].last).to_contain_text("Answer 79.")
+    expect(reader[".message"].first).to_contain_text("file-67")
+
+
 def test_a_new_title_is_shown(reader: Reader, client: httpx.Client) -> None:
     talk(client, "chat", 1)
     reader.open("chat")
