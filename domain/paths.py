@@ -71,6 +71,50 @@ def meeting(find: FindBranch, here: Spot, there: Spot) -> tuple[int, int | None]
 
     There is no next one if all that leads to `here` leads to `there` as well.
     """
+    here, there = _met(find, here, there)
+    shared = min(here.turn, there.turn)
+    return shared, here.onward if here.turn == shared else shared + 1
+
+
+def shared(find: FindBranch, here: Spot, there: Spot) -> tuple[int, int]:
+    """Return how many turns, and how many messages, both ways begin with."""
+    here, there = _met(find, here, there)
+    branch = find(here.branch)
+    turns = min(here.turn, there.turn) - branch.first_turn + 1
+    messages = min(here.message, there.message) - branch.first_index + 1
+    return branch.turn_depth + max(turns, 0), branch.depth + max(messages, 0)
+
+
+def turns_until(find: FindBranch, here: Spot, number: int) -> int:
+    """Return how many turns in sight have a number up to `number`."""
+    spot = _climb(find, here, _first_turn, number)
+    branch = find(spot.branch)
+    return branch.turn_depth + max(min(spot.turn, number) - branch.first_turn + 1, 0)
+
+
+def messages_before(find: FindBranch, here: Spot, index: int) -> int:
+    """Return how many messages in sight have an index before `index`."""
+    spot = _climb(find, here, _first_index, index - 1)
+    branch = find(spot.branch)
+    return branch.depth + max(min(spot.message, index - 1) - branch.first_index + 1, 0)
+
+
+def turn_runs(find: FindBranch, here: Spot, low: int, high: int) -> list[range]:
+    """Return the numbers of the turns from depth `low` to before `high`, in order."""
+    found: list[range] = []
+    spot = _climb(find, here, _turn_depth, high - 1)
+    while high > low:
+        branch = find(spot.branch)
+        first = max(low, branch.turn_depth)
+        number = branch.first_turn + first - branch.turn_depth
+        found.append(range(number, number + high - first))
+        high = first
+        spot = _left(spot, branch)
+    return found[::-1]
+
+
+def _met(find: FindBranch, here: Spot, there: Spot) -> tuple[Spot, Spot]:
+    """Go up to the last branch that both ways lead through."""
     rank = min(find(here.branch).rank, find(there.branch).rank)
     here, there = _level(find, here, rank), _level(find, there, rank)
     while here.branch != there.branch:
@@ -79,8 +123,7 @@ def meeting(find: FindBranch, here: Spot, there: Spot) -> tuple[int, int | None]
             here, there = _jumped(mine), _jumped(other)
         else:
             here, there = _left(here, mine), _left(there, other)
-    shared = min(here.turn, there.turn)
-    return shared, here.onward if here.turn == shared else shared + 1
+    return here, there
 
 
 def runs(find: FindBranch, here: Spot, low: int, high: int) -> list[Run]:

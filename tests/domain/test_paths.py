@@ -16,12 +16,16 @@ from domain.paths import (
     grown,
     index_in_sight,
     meeting,
+    messages_before,
     next_turn,
     runs,
     runs_within,
+    shared,
     spot_of,
     turn_at,
     turn_in_sight,
+    turn_runs,
+    turns_until,
 )
 from domain.positions import position_of, standing_at
 from domain.state import ROOT, Branch, Head, Position
@@ -136,12 +140,40 @@ def test_the_next_turn_in_sight_is_the_first_one_from_a_number_on(
 def test_two_ways_meet_at_the_last_turn_that_they_share(tree: Tree, data: st.DataObject) -> None:
     here = data.draw(st.integers(0, tree.head.started))
     there = data.draw(st.integers(0, tree.head.started))
-    shared = [n for n in tree.turns[here] if n in tree.turns[there]]
-    onward = tree.turns[here][len(shared) : len(shared) + 1]
+    both = [n for n in tree.turns[here] if n in tree.turns[there]]
+    onward = tree.turns[here][len(both) : len(both) + 1]
     assert meeting(tree.find, tree.spot(here), tree.spot(there)) == (
-        shared[-1] if shared else 0,
+        both[-1] if both else 0,
         onward[0] if onward else None,
     )
+
+
+@LAW
+@given(trees(), st.data())
+def test_two_ways_begin_with_what_they_share(tree: Tree, data: st.DataObject) -> None:
+    here = data.draw(st.integers(0, tree.head.started))
+    there = data.draw(st.integers(0, tree.head.started))
+    turns = {*tree.turns[here]} & {*tree.turns[there]}
+    messages = {*tree.messages[here]} & {*tree.messages[there]}
+    counts = shared(tree.find, tree.spot(here), tree.spot(there))
+    assert counts == (len(turns), len(messages))
+
+
+@LAW
+@given(trees(), st.data())
+def test_what_is_in_sight_is_counted_up_to_a_turn_and_before_a_message(
+    tree: Tree, data: st.DataObject
+) -> None:
+    turn = data.draw(st.integers(0, tree.head.started))
+    number = data.draw(st.integers(0, tree.head.started + 1))
+    index = data.draw(st.integers(0, tree.head.placed + 1))
+    here, turns, messages = tree.spot(turn), tree.turns[turn], tree.messages[turn]
+    assert turns_until(tree.find, here, number) == sum(n <= number for n in turns)
+    assert messages_before(tree.find, here, index) == sum(n < index for n in messages)
+    low = data.draw(st.integers(0, len(turns)))
+    high = data.draw(st.integers(0, len(turns)))
+    found = turn_runs(tree.find, here, low, high)
+    assert [n for run in found for n in run] == turns[low:high]
 
 
 class Counted:
@@ -189,6 +221,12 @@ ASKED: Final[dict[str, Callable[[FindBranch, Tree], object]]] = {
     "meeting far above": lambda find, tree: meeting(
         find, tree.spot(tree.head.started), tree.spot(2)
     ),
+    "shared": lambda find, tree: shared(
+        find, tree.spot(tree.head.started), tree.spot(tree.head.started - 1)
+    ),
+    "turns_until": lambda find, tree: turns_until(find, tree.spot(tree.head.started), 1),
+    "messages_before": lambda find, tree: messages_before(find, tree.spot(tree.head.started), 1),
+    "turn_runs": lambda find, tree: turn_runs(find, tree.spot(tree.head.started), 0, 1),
     "grown": lambda find, tree: grown(find, tree.head),
 }
 
