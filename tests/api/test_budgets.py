@@ -46,9 +46,9 @@ class Asking:
     def of_session(self, path: str = "", **query: str | int) -> Any:  # noqa: ANN401
         return self.get(f"/sessions/{self.session}{path}", **query)
 
-    def append(self, *events: Json) -> Any:  # noqa: ANN401 - the client's own
+    def append(self, *events: Json, **more: object) -> Any:  # noqa: ANN401 - the client's own
         self.sequence += 1
-        body = batch(self.sequence, *events, producer=f"runner-{self.session}")
+        body = batch(self.sequence, *events, producer=f"runner-{self.session}") | more
         return self.post(f"/sessions/{self.session}/events", body)
 
     def whole_turn(self, name: str) -> list[Json]:
@@ -151,6 +151,14 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
     "DELETE /sessions/{id}": lambda a: a.client.delete(f"{BASE}/sessions/new-{a.session}"),
     "POST .../restore": lambda a: a.post(f"/sessions/new-{a.session}/restore", {}),
+    "POST .../events, with a rewind": lambda a: a.append(
+        *turn("t-edited"), rewind={"turns": 1, "interrupt": True}
+    ),
+    "POST .../rewind": lambda a: a.post(f"/sessions/{a.session}/rewind", {"turns": 2}),
+    "POST .../rewind, tried": lambda a: a.post(
+        f"/sessions/{a.session}/rewind", {"to_turn": "t2", "dry_run": True}
+    ),
+    "POST .../redo": lambda a: a.post(f"/sessions/{a.session}/redo", {}),
 }
 
 
@@ -187,6 +195,10 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "PATCH /sessions/{id}": Budget(12, 11, 13, 1),
     "DELETE /sessions/{id}": Budget(6, 5, 5, 1),
     "POST .../restore": Budget(9, 8, 8, 1),
+    "POST .../events, with a rewind": Budget(28, 17, 11, 1),
+    "POST .../rewind": Budget(13, 12, 10, 1),
+    "POST .../rewind, tried": Budget(7, 7, 9, 0),
+    "POST .../redo": Budget(11, 10, 6, 1),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),
