@@ -66,7 +66,7 @@ async function ask(url, options) {
     if (isAborted(error) || error instanceof Problem) throw error;
     throw new Problem({
       title: "The server does not answer",
-      detail: "It may have been stopped; this page goes on as soon as it is back.",
+      detail: "It may have been stopped; try again when it runs.",
       code: "unreachable",
     });
   }

@@ -7,7 +7,7 @@ import { GROUPS } from "./event_words.js";
 import { complain } from "./notices.js";
 import { canBe, follow } from "./place.js";
 import { openSession } from "./session.js";
-import { showName } from "./session_head.js";
+import { showLive, showName } from "./session_head.js";
 import { sessionList } from "./sessions.js";
 import { PANES } from "./tabs.js";
 
@@ -37,6 +37,7 @@ function show(place) {
 function noSuchPlace(place) {
   list.hide();
   showName(place.session ?? place.project);
+  showLive("off");
   complain(
     new Problem({
       title: place.session === null ? "There is no such project" : "There is no such session",
@@ -88,7 +89,9 @@ function pressed(event) {
   // In a field its own keys count; a checkbox and the slider have none that are letters.
   const letters = field?.type === "checkbox" || field?.type === "range";
   if (field && !(letters && event.key.length === 1 && event.key !== " ")) return;
-  const found = KEYS.find(([key]) => key === event.key);
+  const inEvents = event.target.closest("#events") !== null;
+  const wanted = (inEvents && { ArrowDown: "j", ArrowUp: "k" }[event.key]) || event.key;
+  const found = KEYS.find(([key]) => key === wanted);
   if (!found) return;
   event.preventDefault();
   found[2]();

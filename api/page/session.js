@@ -131,7 +131,8 @@ export function openSession(first, go) {
   const begin = async () => {
     draw();
     const page = await events.begin(first.at, first.types);
-    if (page === null || !open) return;
+    if (!open) return;
+    if (page === null) return showLive("off");
     reached(page.head.version);
     events.select(version(), { wait: true });
     stopLive = followLive(where, page.head.version, { arrived, state: showLive });

@@ -6,6 +6,7 @@ const LIVE = {
   live: "live",
   connecting: "connecting…",
   paused: "paused",
+  off: "not live",
 };
 
 /** Show a session's name, and how it stands. */
