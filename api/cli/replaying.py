@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from api.cli.output import is_terminal, show, terminal_width, write
 from api.cli.replaying_patience import patiently
-from api.cli.replaying_places import beyond, index_at, index_from
+from api.cli.replaying_places import beyond, fitting, index_at, index_from
 from api.cli.replaying_steps import Steps
 from api.cli.replaying_then import Then
 from api.cli.replaying_words import (
@@ -76,11 +76,6 @@ def replay(
                 write(_json(then, step, steps.event(index), wanted) + b"\n")
             else:
                 show(*_text(then, step, steps.event(index), wanted))
-
-
-def fitting(types: tuple[str, ...]) -> Callable[[str], bool]:
-    """Return what tells whether a type's name has one of these parts; of none, whether it is."""
-    return lambda type_: not types or any(part in type_ for part in types)
 
 
 def _wanted_steps(steps: Steps, wanted: Wanted) -> Iterator[tuple[int, Step]]:

@@ -1,6 +1,6 @@
-"""Which step is meant by a version, a turn, a time, or the end?"""
+"""Which step is meant by a version, a turn, a time, or the end, and which by words of its type?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Final
 
@@ -56,6 +56,11 @@ def beyond(steps: Steps, place: str | None) -> Callable[[Step], bool]:
         return lambda step: step.envelope.recorded_at > time
     last = int(place) if _is_number(place) else _last_version(steps, _turn(steps, place))
     return lambda step: step.envelope.version > last
+
+
+def fitting(types: Sequence[str]) -> Callable[[str], bool]:
+    """Return what tells whether a type's name has one of these in it; without any, all have."""
+    return lambda type_: not types or any(part in type_ for part in types)
 
 
 def _last_version(steps: Steps, start: int) -> int:

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from api.cli.failures import Failure
 from api.cli.replaying_patience import patiently
-from api.cli.replaying_places import PLACES, index_at
+from api.cli.replaying_places import PLACES, fitting, index_at
 from api.cli.replaying_steps import Steps
 from api.cli.terminal_text import one_line
 
@@ -125,7 +125,7 @@ class Player:
         }
 
     def _fits(self, type_: str) -> bool:
-        return not self.types or any(part in type_ for part in self.types)
+        return fitting(self.types)(type_)
 
     def _go(self, find: Callable[[], int | None], otherwise: str) -> None:
         try:
@@ -170,12 +170,8 @@ class Player:
         if not self._sought:
             self.notice = "/ searches for a type"
             return
-        steps, sought = self._steps, self._sought
-        told = one_line(sought)
-
-        def fits(type_: str) -> bool:
-            return sought in type_
-
+        steps, told = self._steps, one_line(self._sought)
+        fits = fitting((self._sought,))
         if backwards:
             self._go(lambda: steps.last_of(fits, self.index), f"no {told} before this")
         else:

@@ -96,7 +96,8 @@ class Screen:
         size = shutil.get_terminal_size()
         width, height = max(NARROW, size.columns), max(SHORT, size.lines)
         lines = self._lines(player, width, height)
-        write(b"\x1b[H" + b"\x1b[K\r\n".join(lines) + b"\x1b[K\x1b[J")
+        # What is shown while one waits takes the place of the last line.
+        write(b"\x1b[H" + b"\x1b[K\r\n".join(lines) + b"\x1b[K\x1b[J\r")
 
     def _lines(self, player: Player, width: int, height: int) -> list[bytes]:
         """Return as many lines as there are, or fewer."""

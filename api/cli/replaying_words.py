@@ -44,7 +44,7 @@ def step_lines(step: Step, event: bytes, width: int) -> Iterator[RenderableType]
     room = width - INDENT * 2
     yield _line(step.what, room, "")
     said = gist(envelope.type, _data(event))
-    if said:
+    if said not in {"", envelope.turn_id}:
         yield _line(said, room, "dim")
     for word in step.words[:WORDS]:
         yield _line(f"* {word}", room, _style(word))
