@@ -5,7 +5,7 @@ and each result is one. So a client that sends all that we showed it has our fin
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile, groupby
+from itertools import groupby
 
 from domain.fingerprints import EMPTY, as_reference_messages, chain, digest, history_v1, is_empty
 from domain.messages import CONFIGURATION, Role
@@ -16,7 +16,8 @@ def fingerprint_of(theirs: Sequence[Told]) -> str:
     """Return the history's fingerprint, in hex."""
     found = EMPTY
     for role, parts in _messages(theirs):
-        if not is_empty(parts):
+        configures = role in CONFIGURATION and found == EMPTY  # nothing was said before it
+        if not configures and not is_empty(parts):
             found = chain(found, digest(role, parts))
     return found.hex()
 
@@ -34,8 +35,7 @@ def reference_fingerprint_of(theirs: Sequence[Told]) -> str:
 
 
 def _messages(theirs: Sequence[Told]) -> Iterator[tuple[Role, list[Part]]]:
-    conversation = dropwhile(lambda message: message.role in CONFIGURATION, theirs)
-    pieces = (piece for message in conversation for piece in _pieces(message))
+    pieces = (piece for message in theirs for piece in _pieces(message))
     for (role, _), run in groupby(pieces, lambda piece: piece[:2]):
         yield role, [part for _, __, part in run]
 

@@ -456,11 +456,10 @@ def assert_chained(facts: Sequence[Recorded], state: State) -> None:
 
 def said_digests(facts: Sequence[Recorded], seen: Sequence[Placed]) -> list[bytes | None]:
     digests: list[bytes | None] = []
-    leading = True
     for placed in seen:
-        leading = leading and placed.role in CONFIGURATION
         said_here = readable(piece.part for piece in assembled(facts, placed))
-        silent = leading or is_empty(said_here)
+        configures = placed.role in CONFIGURATION and not any(digests)
+        silent = configures or is_empty(said_here)
         digests.append(None if silent else digest(placed.role, said_here))
     return digests
 

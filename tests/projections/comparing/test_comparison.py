@@ -573,3 +573,13 @@ def test_a_form_without_a_place_for_it_may_leave_a_system_message_out() -> None:
     assert gist(compared(talk, [user("hi"), assistant("x"), assistant("y")], "openai")) == (
         False, "missing", 2, None,
     )  # fmt: skip
+
+
+def test_who_configures_after_a_silent_message_still_configures() -> None:
+    told = read([user(""), {"role": "system", "content": "s"}, user("hi")], "turnlog")
+    head = folded(started("t1", message(""), message("s", "system"), message("hi"))).head
+    assert (
+        fingerprint_of(told)
+        == head.fingerprint.hex()
+        == fingerprint_of(read([user("hi")], "turnlog"))
+    )
