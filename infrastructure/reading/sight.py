@@ -24,11 +24,13 @@ from sqlalchemy import (
 )
 
 from domain.paths import FindBranch, Spot, spot_of
-from domain.state import Branch, Head, Move
+from domain.state import ROOT, Branch, Head, Move
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.stored_records import StoredRecords
-from infrastructure.view_rows import move_of
+from infrastructure.view_rows import branch_of, move_of
+
+AT_ONCE: Final = 32
+"""So many branches are looked up together."""
 
 
 class Sight(NamedTuple):
@@ -102,14 +104,14 @@ def sight_at(connection: Connection, key: int, head: Head, through: int, find: F
 
 
 def finding(connection: Connection, key: int, known: dict[int, Branch]) -> FindBranch:
-    """Return what finds a session's branches, each looked up once."""
-    records = StoredRecords(connection, key, 0)
+    """Return what finds a session's branches; those begun before one are likely to be next."""
 
     def find(number: int) -> Branch:
-        branch = known.get(number)
-        if branch is None:
-            branch = known[number] = records.branch(number)
-        return branch
+        if number and number not in known:
+            params = {"session_key": key, "number": number, "most": AT_ONCE}
+            for row in _BRANCHES.run(connection, params):
+                known.setdefault(row.first_turn, branch_of(row))
+        return known.get(number, ROOT)
 
     return find
 
@@ -200,3 +202,14 @@ def _past(_: str) -> Select[Any]:
 
 
 _PAST: Final = Prepared(_past)
+_BRANCHES: Final = Prepared(
+    lambda _: (
+        select(t.branches)
+        .where(
+            t.branches.c.session_key == bindparam("session_key"),
+            t.branches.c.first_turn <= bindparam("number"),
+        )
+        .order_by(t.branches.c.first_turn.desc())
+        .limit(bindparam("most"))
+    )
+)

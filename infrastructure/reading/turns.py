@@ -2,36 +2,47 @@
 
 Of the turns that had begun by then, the one that had not ended looked different: it is folded
 again, from its own facts. In those that had ended, what got a late result since was still open.
+Turns that were not in sight then are left out unless they are asked for.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, or_, select, true
 
 from domain.events import Fact
 from domain.evolve import evolve
 from domain.identifiers import is_id
+from domain.paths import turn_at, turn_in_sight
 from domain.refusals import NoSuchTurn
 from domain.state import Head, State, Turn
 from infrastructure import tables as t
 from infrastructure.blobs import completed, whole
 from infrastructure.mapper import recorded_of
 from infrastructure.reading.moment import Moment
+from infrastructure.reading.places import finder
 from infrastructure.recorder import stream_facts
 from infrastructure.serialization import decode
 from infrastructure.view_rows import turn_of
 
 TurnFilter: TypeAlias = Literal["running", "paused", "completed", "failed", "interrupted"]
+TurnState: TypeAlias = Literal["live", "rewound"]
+GAP: Final = 32
+"""So many turns that are not shown are read along, rather than asked around."""
+LOOKED_AT: Final = 500
+"""So many turns in sight are looked at together, where not each is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """A turn, and the fact that ended it."""
+    """A turn, the fact that ended it, and whether it was in sight."""
 
     turn: Turn
     end: Fact | None
+    state: TurnState
 
     @property
     def status(self) -> TurnFilter:
@@ -45,9 +56,11 @@ class TurnQuery:
 
     Attributes:
         after: The number of the last turn of the page before.
+        with_rewound: Whether turns that were out of sight are listed too.
     """
 
     status: TurnFilter | None = None
+    with_rewound: bool = False
     after: int | None = None
     ascending: bool = False
     limit: int = 50
@@ -55,21 +68,76 @@ class TurnQuery:
 
 def turns(connection: Connection, moment: Moment, query: TurnQuery) -> Sequence[TurnView]:
     """Return a page of the turns that had begun at the moment."""
+    if query.with_rewound or moment.sight.turns == moment.sight.started:
+        return _listed(connection, moment, query, _beyond(query), query.limit)
+    views: list[TurnView] = []
+    for numbers in _in_sight(connection, moment, query):
+        wanted = query.limit - len(views)
+        if not wanted:
+            break
+        skipped = numbers[-1] - numbers[0] + 1 - len(numbers)
+        between = t.turns.c.number.between(numbers[0], numbers[-1])
+        found = _listed(connection, moment, query, between, wanted + skipped)
+        views += [view for view in found if view.turn.number in numbers][:wanted]
+    return views
+
+
+def _beyond(query: TurnQuery) -> ColumnElement[bool]:
     number = t.turns.c.number
-    statement = (
-        _turns(moment).order_by(number if query.ascending else number.desc()).limit(query.limit)
-    )
+    if query.after is None:
+        return true()
+    return number > query.after if query.ascending else number < query.after
+
+
+def _listed(
+    connection: Connection,
+    moment: Moment,
+    query: TurnQuery,
+    among: ColumnElement[bool],
+    limit: int,
+) -> Sequence[TurnView]:
+    number = t.turns.c.number
+    order = number if query.ascending else number.desc()
+    statement = _turns(moment).where(among).order_by(order).limit(limit)
     if query.status is not None:
         statement = statement.where(_could_be(query.status, moment))
-    if query.after is not None:
-        beyond = number > query.after if query.ascending else number < query.after
-        statement = statement.where(beyond)
     views = [_view(connection, moment, row) for row in connection.execute(statement)]
     return [view for view in views if query.status in {None, view.status}]
 
 
+def _in_sight(connection: Connection, moment: Moment, query: TurnQuery) -> Iterator[Sequence[int]]:
+    """Yield the numbers of turns in sight, rising, by what is read at once, in the page's order."""
+    number = partial(turn_at, finder(connection, moment), moment.sight.spot)
+    low, high = 0, moment.sight.turns
+    if query.after is not None and query.ascending:
+        low = bisect_right(range(high), query.after, key=number)
+    elif query.after is not None:
+        high = bisect_left(range(high), query.after, key=number)
+    step = query.limit if query.status is None else LOOKED_AT
+    while low < high:
+        if query.ascending:
+            depths = range(low, min(low + step, high))
+            low = depths.stop
+        else:
+            depths = range(max(low, high - step), high)
+            high = depths.start
+        near = _near([number(depth) for depth in depths])
+        yield from near if query.ascending else near[::-1]
+
+
+def _near(numbers: Sequence[int]) -> list[list[int]]:
+    """Return numbers in groups between which the gaps are wide."""
+    groups: list[list[int]] = []
+    for number in numbers:
+        if groups and number - groups[-1][-1] <= GAP:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
 def turn(connection: Connection, moment: Moment, turn_id: str) -> TurnView:
-    """Return one turn as it stood at the moment.
+    """Return one turn as it stood at the moment, in sight or not.
 
     Raises:
         NoSuchTurn: none of this id had begun.
@@ -121,7 +189,7 @@ def _could_be(status: TurnFilter, moment: Moment) -> ColumnElement[bool]:
 
 
 def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
-    known = turn_of(row)
+    known, state = turn_of(row), _state(connection, moment, row.number)
     if known.ended_version is not None and known.ended_version <= moment.through:
         end = (
             None
@@ -129,8 +197,16 @@ def _view(connection: Connection, moment: Moment, row: Row[Any]) -> TurnView:
             else decode(row.type, row.schema, whole(connection, moment.key, row.body))
         )
         then = known._replace(open_calls=known.open_calls + row.late_since)
-        return TurnView(turn=then, end=end)
-    return TurnView(turn=known if moment.is_now else _then(connection, moment, known), end=None)
+        return TurnView(turn=then, end=end, state=state)
+    then = known if moment.is_now else _then(connection, moment, known)
+    return TurnView(turn=then, end=None, state=state)
+
+
+def _state(connection: Connection, moment: Moment, number: int) -> TurnState:
+    if moment.sight.turns == moment.sight.started:
+        return "live"
+    seen = turn_in_sight(finder(connection, moment), moment.sight.spot, number)
+    return "live" if seen else "rewound"
 
 
 def _then(connection: Connection, moment: Moment, known: Turn) -> Turn:

@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from tests.api.batches import Json, append, batch, called, event, problem, said, started, turn
+from tests.api.going_back import done, rewind
 
 
 def listed(client: httpx.Client, **query: str | int) -> list[str]:
@@ -140,3 +141,27 @@ def test_a_session_without_turns_lists_none(client: httpx.Client) -> None:
     assert listed(client) == []
     append(client, "s", batch(1, *turn("t1")))
     assert listed(client) == ["t1"]
+
+
+def test_rewound_turns_are_listed_on_request_and_each_is_read_by_its_id(
+    client: httpx.Client,
+) -> None:
+    append(client, "s", batch(1, *turn("t1"), *turn("t2"), *turn("t3")))
+    done(rewind(client, {"to_turn": "t2"}))
+    append(client, "s", batch(2, *turn("t4")))
+    page = client.get("/sessions/s/turns", params={"include": "rewound"}).json()
+
+    assert listed(client) == ["t4", "t1"]
+    assert listed(client, order="asc", limit=1) == ["t1"]
+    assert [(item["turn_id"], item["state"]) for item in page["items"]] == [
+        ("t4", "live"),
+        ("t3", "rewound"),
+        ("t2", "rewound"),
+        ("t1", "live"),
+    ]
+    assert listed(client, at="10") == ["t3", "t2", "t1"]
+    states = [client.get(f"/sessions/s/turns/{name}").json()["state"] for name in ("t3", "t4")]
+    assert states == ["rewound", "live"]
+    assert client.get("/sessions/s/turns/t3", params={"at": "10"}).json()["state"] == "live"
+    answer = client.get("/sessions/s/turns", params={"include": "archived"})
+    assert problem(answer)[:2] == (422, "invalid-value")

@@ -1,6 +1,7 @@
 """Whatever was rewound and restored: what is read is what was in sight, at any version."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -24,6 +25,7 @@ from infrastructure.reading.transcript import (
     summary,
 )
 from infrastructure.reading.transcript_json import page_json
+from infrastructure.reading.turns import TurnQuery, TurnView, turn, turns
 from projections.chains import reference_fingerprint
 from projections.transcript import TranscriptMessage
 from projections.window import Extent
@@ -134,6 +136,43 @@ def test_all_that_was_ever_placed_is_there_in_its_order(
                 states = [message["state"] for message in told]
                 assert states[place - 1] == "archived"
                 assert "archived" not in states[place:]
+
+
+@FEW
+@given(steps=WANDERINGS)
+def test_the_turns_of_a_version_are_those_in_sight_then(
+    store: Store, steps: Sequence[Step]
+) -> None:
+    wanderer = wandered(store, steps, f"w{next(SESSIONS)}")
+    facts = wanderer.facts()
+    with store.database.read() as connection:
+        for version in range(1, len(facts) + 1):
+            past = at(connection, wanderer, version)
+            known, seen = fold(facts[:version]).turns, wanderer.plain.seen[version].turns
+            listed = _listed(connection, past, TurnQuery(ascending=True, limit=200))
+            assert [view.turn for view in listed] == [known[name] for name in seen], version
+            assert {view.state for view in listed} <= {"live"}
+            backward = _listed(connection, past, TurnQuery(limit=2))
+            assert [view.turn for view in backward] == [view.turn for view in listed[::-1]]
+            for status in {view.status for view in listed}:
+                query = TurnQuery(status=status, ascending=version % 2 == 0, limit=2)
+                same = [view for view in listed if view.status == status]
+                assert _listed(connection, past, query) == same[:: 1 if query.ascending else -1]
+            every = _listed(connection, past, TurnQuery(with_rewound=True, ascending=True, limit=3))
+            assert [view.turn for view in every] == [*known.values()]
+            for view in every:
+                name = view.turn.turn_id
+                assert view.state == ("live" if name in seen else "rewound")
+                assert turn(connection, past, name) == view
+
+
+def _listed(connection: Connection, found: Moment, query: TurnQuery) -> list[TurnView]:
+    """Return all turns, page by page."""
+    listed: list[TurnView] = []
+    while page := turns(connection, found, query):
+        listed += page
+        query = replace(query, after=page[-1].turn.number)
+    return listed
 
 
 def _state(seen: Any, index: int) -> str:  # noqa: ANN401
