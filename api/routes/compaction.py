@@ -44,7 +44,7 @@ class CompactBody(Body):
 @router.post(
     "/compact",
     openapi_extra=json_of(
-        CompactBody, {"summary": "They fixed the build.", "through_message_id": "turn-4:2"}
+        CompactBody, {"summary": "They fixed the build.", "through_message_id": "turn-1:4"}
     ),
 )
 async def compact(

@@ -74,7 +74,7 @@ def test_every_event_type_that_producers_append_is_described(described: Json) ->
     variants = described["components"]["schemas"]["EventBody"]["oneOf"]
     types = [variant["properties"]["type"]["const"] for variant in variants]
 
-    assert len(types) == 13
+    assert len(types) == 14
     body = validator(described, {"$ref": "#/components/schemas/AppendBody"})
     who = {"id": "r", "epoch": 1, "sequence": 1}
     good = {"type": "turn-completed", "data": {"turn_id": "t"}}
@@ -133,6 +133,7 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
     append(client, "s1", batch(1, *turn("t1")))
     held: Json = {"messages": [{"role": "user", "content": "Hello?"}]}
     more = batch(2, started("t2"), said("t2", "Hm."), completed("t2"))
+    edited = batch(3, *turn("t3"), rewind={"turns": 1})
     asked: list[tuple[str, str, str, Json | None]] = [
         ("post", "/sessions", "/sessions", {"session_id": "s2"}),
         ("get", "/sessions", "/sessions", None),
@@ -144,11 +145,18 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         ("get", f"{_SESSION}/transcript", "/sessions/s1/transcript", None),
         ("get", f"{_SESSION}/transcript", "/sessions/s1/transcript?format=ui", None),
         ("get", f"{_SESSION}/readiness", "/sessions/s1/readiness", None),
+        ("get", f"{_SESSION}/state", "/sessions/s1/state", None),
+        ("get", f"{_SESSION}/state", "/sessions/s1/state?at=2", None),
         ("post", f"{_SESSION}/compare", "/sessions/s1/compare", held),
         ("get", f"{_SESSION}/usage", "/sessions/s1/usage", None),
         ("get", "/usage", "/usage", None),
         ("get", "/search", "/search?q=x", None),
         ("get", f"{_SESSION}/audit", "/sessions/s1/audit", None),
+        ("post", f"{_SESSION}/rewind", "/sessions/s1/rewind", {"turns": 1, "dry_run": True}),
+        ("post", f"{_SESSION}/rewind", "/sessions/s1/rewind", {"turns": 1}),
+        ("post", f"{_SESSION}/redo", "/sessions/s1/redo", {"dry_run": True}),
+        ("post", f"{_SESSION}/redo", "/sessions/s1/redo", {}),
+        ("post", f"{_SESSION}/events", "/sessions/s1/events", edited),
     ]
 
     for method, path, url, body in asked:
