@@ -64,8 +64,9 @@ async def search_project(
 ) -> Response:
     """Find texts, the newest first. A snippet's `marks` are ranges in it, in code points.
 
-    The view follows the log: `lag` says how far behind it is. Deleted sessions are not searched. A
-    page can be short of `limit` though there is more: only `next_cursor` null is the end.
+    The view follows the log: `lag` says how far behind it is. Deleted sessions are not searched;
+    what a rewind took out of sight is passed over until a redo brings it back. A page can be short
+    of `limit` though there is more: only `next_cursor` null is the end.
     """
     if not log.settings.search:
         raise ProblemError("search-off", "this server was told not to search")

@@ -1,7 +1,8 @@
 """Where has something been said? The newest first, each text at most once.
 
 The index proposes, the text itself decides. How much is looked at for one answer is bounded: a
-page can have fewer texts than asked for, and says where to go on.
+page can have fewer texts than asked for, and says where to go on. What a rewind took out of sight
+stays in the index, and is passed over until a redo brings it back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,10 +12,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
 from sqlalchemy.exc import DBAPIError
 
+from domain.paths import FindBranch, Spot, turn_in_sight
 from infrastructure import tables as t
 from infrastructure.blobs import whole
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
+from infrastructure.reading.sight import finding
 from infrastructure.serialization import decode
 from projections.search import Document, Snippet, Term, documents, find
 
@@ -27,7 +30,13 @@ RECENT: Final = 40
 _NEWEST: Final = 2**62
 _D: Final = t.search_documents.c
 _PLACE: Final = (
-    "d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, s.session_id"
+    "d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, s.session_id, "
+    "h.turns <> h.started AS parted, h.branch, h.turn_tip, h.tip"
+)
+# The turn that a text is of, where there are turns out of sight.
+_TURN: Final = (
+    "(CASE WHEN d.parted THEN (SELECT x.number FROM turns x WHERE x.session_key = d.session_key "
+    "AND x.turn_id = e.turn_id) END) AS turn_number"
 )
 # The last one, of every 16th message, that begins at or before a text: they have an index.
 _NEAR: Final = (
@@ -102,10 +111,11 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
     if read is None or not query.terms:
         return Hits((), None)
     asking = _Asking(connection, query, read.generation)
+    sight = _Sight(connection)
     hits: list[Hit] = []
     size = 0
     for row in asking.proposed(_below(connection, read.generation, query.before)):
-        document = _document(connection, row)
+        document = _document(connection, row) if sight.has(row) else None
         if document is None:
             continue
         snippet = find(document.text, query.terms)
@@ -114,6 +124,24 @@ def search(connection: Connection, query: SearchQuery) -> Hits:
         if len(hits) == query.limit or size > CHARACTERS_LOOKED_AT:
             return Hits(hits, (row.position, row.item))
     return Hits(hits, asking.more)
+
+
+class _Sight:
+    """Tells what is in sight of sessions of which not everything is."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Final = connection
+        self._branches: Final[dict[int, FindBranch]] = {}
+
+    def has(self, row: Row[Any]) -> bool:
+        """Tell whether a text's turn is in sight; what is of no turn is."""
+        if row.turn_number is None:
+            return True
+        find = self._branches.get(row.session_key)
+        if find is None:
+            find = finding(self._connection, row.session_key, {})
+            self._branches[row.session_key] = find
+        return turn_in_sight(find, Spot(row.branch, row.turn_tip, row.tip), row.turn_number)
 
 
 class _Asking:
@@ -162,7 +190,8 @@ class _Asking:
 def _shown(places: str) -> str:
     """Return the statement that joins what is shown of a text to the few that are."""
     return (
-        f"SELECT d.*, e.type, e.schema, e.turn_id, b.body, {_MESSAGE_ID} FROM ({places}) d "  # noqa: S608 - made of constants
+        f"SELECT d.*, e.type, e.schema, e.turn_id, b.body, {_TURN}, {_MESSAGE_ID} "  # noqa: S608 - made of constants
+        f"FROM ({places}) d "
         "JOIN events e ON e.session_key = d.session_key AND e.version = d.version "
         "LEFT JOIN bodies b ON b.session_key = d.session_key AND b.version = d.version "
         "ORDER BY d.document DESC"
@@ -173,6 +202,7 @@ _NUMBERED: Final = text(
     _shown(
         f"SELECT {_PLACE} FROM search_documents d "  # noqa: S608 - as above
         "JOIN streams s ON s.session_key = d.session_key "
+        "JOIN heads h ON h.session_key = d.session_key "
         "WHERE d.generation = :generation AND d.document IN :numbers"
     )
 ).bindparams(bindparam("numbers", expanding=True))

@@ -3,6 +3,8 @@
 import httpx
 import pytest
 
+from tests.api.batches import append, batch, turn
+from tests.api.going_back import done, redo, rewind
 from tests.api.serving import Served
 from tests.api.waiting import caught_up
 
@@ -129,3 +131,43 @@ def test_a_search_that_waits_finds_what_was_just_said(client: httpx.Client) -> N
         say(client, f"s{number}", f"word{number}")
         answer = client.get("/search", params={"q": f"word{number}"}, headers={"Prefer": "wait=20"})
         assert sessions(answer) == [f"s{number}"]
+
+
+def test_what_was_rewound_is_not_found_until_it_is_brought_back(
+    client: httpx.Client, server: Served
+) -> None:
+    turns = [event for n in range(1, 6) for event in turn(f"t{n}", f"needle number {n}")]
+    done(append(client, "s1", batch(1, *turns)))
+    say(client, "s2", "a needle elsewhere")
+    done(rewind(client, {"to_turn": "t3"}, session="s1"))
+    done(append(client, "s1", batch(2, *turn("t6", "needle number 6"))))
+    caught_up(server)
+
+    def found(**more: str | int) -> list[str | None]:
+        page = client.get("/search", params={"q": "needle", **more}).json()
+        items = page["items"]
+        while page["next_cursor"] is not None:
+            more["cursor"] = page["next_cursor"]
+            page = client.get("/search", params={"q": "needle", **more}).json()
+            items += page["items"]
+        return [item["message_id"] for item in items if item["session_id"] == "s1"]
+
+    assert found() == ["t6:1", "t2:1", "t1:1"]
+    assert found(limit=1) == found(limit=2) == found(session="s1") == found()
+    page = client.get("/search", params={"q": "needle", "limit": 4}).json()
+    assert len(page["items"]) == 4
+
+    done(redo(client, {"rewind_version": 17}, session="s1"))
+    assert found() == ["t5:1", "t4:1", "t3:1", "t2:1", "t1:1"]
+
+
+def test_a_page_of_hits_is_full_however_much_was_rewound(
+    client: httpx.Client, server: Served
+) -> None:
+    turns = [event for n in range(1, 31) for event in turn(f"t{n}", f"needle number {n}")]
+    done(append(client, "s1", batch(1, *turns)))
+    done(rewind(client, {"to_turn": "t4"}, session="s1"))
+    caught_up(server)
+
+    page = client.get("/search", params={"q": "needle", "limit": 2}).json()
+    assert [item["message_id"] for item in page["items"]] == ["t3:1", "t2:1"]
