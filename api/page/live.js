@@ -6,13 +6,60 @@ import { address } from "./api.js";
 import { parse } from "./exact.js";
 
 const RETRY_MS = 2_000;
+const CALM_MS = 500;
+
+/** What changes a list of sessions. */
+const LISTED = [
+  "session-opened",
+  "session-forked",
+  "session-renamed",
+  "session-archived",
+  "session-unarchived",
+  "session-deleted",
+  "session-restored",
+  "turn-started",
+  "turn-completed",
+  "turn-failed",
+  "turn-interrupted",
+  "history-rewound",
+  "rewind-reverted",
+].join(",");
 
 /**
  * Follow a session from a version on: `arrived(event)` for each event once and in order, `state` is
  * told `live`, `connecting` or `paused`. Returns what stops it.
  */
-export function followLive(place, after, { arrived, state }) {
+export function followSession(place, after, { arrived, state }) {
   let seen = after;
+  return follow(() => address(place, "/events/stream", { after: seen }), state, {
+    synced: () => state("live"),
+    event: (frame) => {
+      const event = parse(frame.data);
+      if (event.version <= seen) return;
+      seen = event.version;
+      arrived(event);
+    },
+  });
+}
+
+/** Follow a project: `happened()` when its list of sessions may be another. Returns what stops it. */
+export function followProject(project, happened) {
+  let timer = null;
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      happened();
+    }, CALM_MS);
+  };
+  const url = address({ project }, "/events/stream", { after: "latest", types: LISTED });
+  const stop = follow(() => url, () => {}, { synced: soon, event: soon });
+  return () => {
+    clearTimeout(timer);
+    stop();
+  };
+}
+
+function follow(url, state, listeners) {
   let source = null;
   let timer = null;
 
@@ -20,19 +67,14 @@ export function followLive(place, after, { arrived, state }) {
     close();
     if (document.hidden) return state("paused");
     state("connecting");
-    source = new EventSource(address(place, "/events/stream", { after: seen }));
-    source.addEventListener("synced", () => state("live"));
-    source.addEventListener("event", (frame) => {
-      const event = parse(frame.data);
-      if (event.version <= seen) return;
-      seen = event.version;
-      arrived(event);
-    });
+    source = new EventSource(url());
+    for (const [name, listen] of Object.entries(listeners)) source.addEventListener(name, listen);
     source.addEventListener("error", () => {
       state("connecting");
       // After an answer that is no stream the browser does not try again by itself.
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
+      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
     });
+    return undefined;
   };
   const close = () => {
     clearTimeout(timer);

@@ -8,7 +8,7 @@ import { byId } from "./dom.js";
 import { eventPane } from "./event_pane.js";
 import { historyOf } from "./history.js";
 import { latest } from "./latest.js";
-import { followLive } from "./live.js";
+import { followSession } from "./live.js";
 import { announce, complain, settle } from "./notices.js";
 import { sessionPlace } from "./place.js";
 import { scrubber } from "./scrubber.js";
@@ -27,7 +27,6 @@ export function openSession(first, go) {
   const node = (name) => byId(`pane-${name}`);
   let place = first;
   let last = 0;
-  let session = null;
   let readiness = null;
   let waiting = [];
   // How often the messages were rearranged, and up to which time the transcript has taken it up.
@@ -75,7 +74,7 @@ export function openSession(first, go) {
   const showOpenPane = latest(async (signal) => {
     const name = paneOf(place.pane);
     const mine = rearranged;
-    const moment = { place, session, at: place.at, show: place.show, grown: drawn === mine };
+    const moment = { place, at: place.at, show: place.show, grown: drawn === mine };
     // What a pane tells of one event needs to know which; the transcript of now does not.
     if (name !== "transcript") await started;
     if (signal.aborted) return;
@@ -89,7 +88,7 @@ export function openSession(first, go) {
   });
   const readSession = latest(async (signal) => {
     try {
-      session = await read(address(where, ""), signal);
+      const session = await read(address(where, ""), signal);
       showSession(session);
       if (readiness?.ready !== session.ready) readiness = { ready: session.ready, reasons: [] };
       showReadiness(readiness);
@@ -135,7 +134,7 @@ export function openSession(first, go) {
     if (page === null) return showLive("off");
     reached(page.head.version);
     events.select(version(), { wait: true });
-    stopLive = followLive(where, page.head.version, { arrived, state: showLive });
+    stopLive = followSession(where, page.head.version, { arrived, state: showLive });
     readSession();
   };
 

@@ -3,6 +3,7 @@
 import { address, isAborted, Problem, read } from "./api.js";
 import { byId, count, el, fill, put, time } from "./dom.js";
 import { latest } from "./latest.js";
+import { followProject } from "./live.js";
 import { complain, settle } from "./notices.js";
 import { hashOf, sessionPlace } from "./place.js";
 
@@ -15,6 +16,8 @@ export function sessionList(go) {
   const more = byId("sessions-more");
   let place = null;
   let following = null;
+  let followed = null;
+  let stopLive = () => {};
 
   const load = latest(async (cursor, signal) => {
     const { project, q, in: where, status } = place;
@@ -26,8 +29,10 @@ export function sessionList(go) {
       if (signal.aborted) return;
       settle();
       const rows = page.items.map((item) => (words ? hit(project, item) : row(project, item)));
+      const focused = document.activeElement?.closest("#sessions a")?.getAttribute("href");
       if (cursor === null) fill(list);
       put(list, rows);
+      if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
       if (list.childElementCount === 0) put(list, empty(q));
       following = page.next_cursor;
       more.hidden = following === null;
@@ -39,6 +44,16 @@ export function sessionList(go) {
       complain(error);
     }
   });
+
+  /** Read the list again when it may be another, unless a reader is somewhere down in it. */
+  const followNow = () => {
+    if (followed === place.project) return;
+    stopLive();
+    followed = place.project;
+    stopLive = followProject(place.project, () => {
+      if (list.childElementCount <= PAGE && place.in !== "messages") load(null);
+    });
+  };
 
   const choose = () => {
     const given = new FormData(form);
@@ -66,8 +81,13 @@ export function sessionList(go) {
       form.elements.status.value = place.status ?? "open";
       form.elements.status.disabled = place.in === "messages";
       load(null);
+      followNow();
     },
-    hide: () => load.stop(),
+    hide() {
+      load.stop();
+      stopLive();
+      followed = null;
+    },
   };
 }
 

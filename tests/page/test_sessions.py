@@ -92,6 +92,19 @@ def test_the_list_comes_by_the_page(reader: Reader, client: httpx.Client) -> Non
     assert titles(reader) == [f"Title s{number}" for number in reversed(range(60))]
 
 
+def test_a_new_session_appears_by_itself_and_the_newest_activity_comes_first(
+    reader: Reader, client: httpx.Client
+) -> None:
+    open_all(client, "a", "b")
+    reader.open()
+    expect(reader["#sessions .title"]).to_have_text(["Title b", "Title a"])
+
+    open_all(client, "c")
+    expect(reader["#sessions .title"]).to_have_text(["Title c", "Title b", "Title a"])
+    append(client, "a", batch(1, *turn("t1")))
+    expect(reader["#sessions .title"]).to_have_text(["Title a", "Title c", "Title b"])
+
+
 def test_another_project_has_other_sessions(
     reader: Reader, client: httpx.Client, project: str
 ) -> None:
