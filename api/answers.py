@@ -13,6 +13,7 @@ _FLAG: Final[Json] = {"type": "boolean"}
 _OBJECT: Final[Json] = {"type": "object"}
 _OBJECTS: Final[Json] = {"type": "array", "items": _OBJECT}
 _MAYBE: Final[Json] = {"type": ["string", "null"]}
+_MAYBE_NUMBER: Final[Json] = {"type": ["integer", "null"]}
 _TIME: Final[Json] = {"type": "string", "format": "date-time"}
 _FRAME: Final[Json] = {
     "type": "object",
@@ -133,6 +134,30 @@ SCHEMAS: Final[dict[str, Json]] = {
         "description": "With `format`: messages as a provider has them, and what they cannot say.",
         **_shape(messages=_OBJECTS, losses=_OBJECTS, **_STANDS),
     },
+    "State": _shape(
+        session_id=_TEXT,
+        status={"type": "string", "enum": ["open", "archived", "deleted"]},
+        title=_MAYBE,
+        title_by=_MAYBE,
+        approval_mode=_MAYBE,
+        config_version=_MAYBE_NUMBER,
+        parent_session_id=_MAYBE,
+        created_at=_TIME,
+        updated_at=_TIME,
+        messages=_shape(in_sight=_NUMBER, archived=_NUMBER, ever=_NUMBER),
+        turns=_shape(in_sight=_NUMBER, ever=_NUMBER),
+        summary_version=_MAYBE_NUMBER,
+        branch=_NUMBER,
+        redo_version=_MAYBE_NUMBER,
+        model_fingerprint=_TEXT,
+        turn={"type": ["object", "null"]},
+        open_calls=_OBJECTS,
+        open_gates=_OBJECTS,
+        losses=_shape(
+            open=_NUMBER, unverified_turns=_NUMBER, miscounted_turns=_NUMBER, unreadable=_NUMBER
+        ),
+        **_STANDS,
+    ),
     "Compared": _shape(
         agrees=_FLAG,
         differences={"type": "object", "additionalProperties": _NUMBER},
@@ -239,6 +264,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Session Approval": ("The gate.", None),
     "Read Fingerprint": ("The chains over what is shown and what a model sees.", None),
     "Read Readiness": ("Whether the newest message is enough, and why not.", _named("Readiness")),
+    "Read State": ("Where the session stands, as its rules know it.", _named("State")),
     "Compare History": ("Whether the histories agree, and where not.", _named("Compared")),
     "Rewind": ("It is out of sight, or would be.", _named("Rewound")),
     "Redo": ("It is in sight again, or would be.", _named("Redone")),
