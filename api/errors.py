@@ -53,6 +53,7 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.GateGone: "gate-gone",
     r.TooManyGates: "too-many-gates",
     r.NoSuchLoss: "no-such-loss",
+    r.LineageTooDeep: "lineage-too-deep",
     r.ImportConflict: "import-conflict",
 }
 

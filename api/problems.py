@@ -303,6 +303,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "give-up",
         "An `Idempotency-Key` stands for one request, to one route with one body, for a day.",
     ),
+    "lineage-too-deep": ProblemType(
+        409,
+        "The fork would share its history with too many sessions",
+        "give-up",
+        "A fork of a fork shares the history of both; at most 32 sessions can be in one such line. "
+        "Fork a session further up, or import a transcript of this one into a new session.",
+    ),
     "import-conflict": ProblemType(
         409,
         "The session holds something else",

@@ -10,7 +10,7 @@ from domain.draft import Draft
 from domain.state import Checkpoint, Head, Turn
 
 EVERY: Final = 500
-"""At least so many facts lie between two checkpoints, but for those that a summary asks for."""
+"""At least so many facts lie between two checkpoints, but for those that are asked for at once."""
 FOLD_VERSION: Final = 1
 """Raised when the fold makes other heads of the same facts: older checkpoints count no more."""
 
@@ -18,11 +18,12 @@ FOLD_VERSION: Final = 1
 def checked(draft: Draft) -> None:
     """Make a checkpoint, if it is time for one and nothing is under way.
 
-    A summary asks for one at once: to fold it again, all that it left live would be read.
+    A summary asks for one at once: to fold it again, all that it left live would be read. So does
+    a fork, since what is before it is another session's.
     """
     head = draft.head
-    summed_up = draft.move is not None and draft.move.kind == "compacted"
-    if not summed_up and draft.version - head.checkpoint < EVERY:
+    at_once = draft.move is not None and draft.move.kind in {"compacted", "forked"}
+    if not at_once and draft.version - head.checkpoint < EVERY:
         return
     turn = None if head.turn_id is None else _open_turn(draft, head.turn_id)
     if at_rest(head, turn):

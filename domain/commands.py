@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from domain.blobs import Blob
-from domain.events import SessionEvent
+from domain.events import ForkPoint, SessionEvent
 from domain.events.session import ApprovalMode, Parent, TitleBy
 from domain.offloading import Offloaded
 
@@ -129,6 +129,20 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForkSession:
+    """Begin the session with the history of another, as `domain.forking.beginning` gives it.
+
+    Attributes:
+        depth: How many sessions it shares history with.
+    """
+
+    parent: ForkPoint
+    depth: int = 1
+    title: str | None = None
+    title_by: TitleBy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A producer's place for a batch: one sequence number each, from 1 in each epoch.
 
@@ -185,6 +199,7 @@ class Record:
 
 SessionCommand: TypeAlias = (
     OpenSession
+    | ForkSession
     | RenameSession
     | ConfigureSession
     | SetApprovalMode

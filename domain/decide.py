@@ -4,7 +4,7 @@ from typing import Final, TypeAlias, assert_never
 
 from domain import commands as c
 from domain import events as e
-from domain.decide_history import check_claim, decide_history, interrupted
+from domain.decide_history import check_claim, decide_fork, decide_history, interrupted
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
 from domain.fields import check_id, check_name, check_title
@@ -51,6 +51,8 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
             if head.status != "absent":
                 raise SessionExists
             return _opened(command)
+        case c.ForkSession():
+            return decide_fork(state, command)
         case c.BeginBatch():
             return _begin(state, command)
         case c.Record(proposal=proposal, imported=imported):
@@ -141,7 +143,7 @@ def _begin(state: State, command: c.BeginBatch) -> tuple[Decided, ...]:
     if command.claim is not None:
         check_claim(head, command.claim)
     opened = _opened_by_batch(command.open) if head.status == "absent" and command.open else ()
-    if head.version + len(opened) + command.events > SESSION_LIMIT:
+    if head.version - head.base_version + len(opened) + command.events > SESSION_LIMIT:
         raise SessionFull(SESSION_LIMIT)
     return opened
 

@@ -7,11 +7,14 @@ from domain import events as e
 from domain.decide_content import check_compaction
 from domain.decide_gate import withdrawn
 from domain.decided import Decided, fact
+from domain.fields import check_title
 from domain.records import InState
 from domain.refusals import (
     HeadAheadOfLog,
     HeadBehind,
     HeadMismatch,
+    LineageTooDeep,
+    SessionExists,
     SessionIsArchived,
     TurnInProgress,
 )
@@ -20,6 +23,10 @@ from domain.state import Head, State
 
 REWOUND = "rewound"
 """Why a turn was interrupted that a rewind takes out."""
+FORKED = "forked"
+"""Why a turn was interrupted that ran where a fork began."""
+LINEAGE_LIMIT = 32
+"""With so many sessions can one share its history."""
 
 
 def decide_history(state: State, command: c.Rewind | c.Redo | c.Compact) -> tuple[Decided, ...]:
@@ -71,6 +78,26 @@ def compacted_by(command: c.Compact) -> e.HistoryCompacted:
         through_message_id=command.through_message_id,
         since_version=command.since_version,
     )
+
+
+def decide_fork(state: State, command: c.ForkSession) -> tuple[Decided, ...]:
+    """Return the facts that begin a fork; a turn that had not ended stays unfinished in it.
+
+    Raises:
+        SessionExists: the id is taken.
+        LineageTooDeep: it would share history with too many others.
+        InvalidValue: the title is none.
+    """
+    if state.head.status != "absent":
+        raise SessionExists
+    if command.depth > LINEAGE_LIMIT:
+        raise LineageTooDeep(LINEAGE_LIMIT)
+    check_title(command.title, "title")
+    forked = fact(
+        e.SessionForked(parent=command.parent, title=command.title, title_by=command.title_by)
+    )
+    turn_id = state.head.turn_id
+    return (forked, *(() if turn_id is None else interrupted(state, turn_id, FORKED, None)))
 
 
 def check_claim(head: Head, claim: c.HeadClaim) -> None:

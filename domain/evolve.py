@@ -19,7 +19,7 @@ from domain.evolve_content import (
     message_recorded,
 )
 from domain.evolve_gate import gate_closed, gate_opened, verdict_status
-from domain.evolve_history import reverted, rewound
+from domain.evolve_history import forked, reverted, rewound
 from domain.evolve_turn import turn_ended, turn_started, used
 from domain.pieces import merge, summary_parts
 from domain.recorded import Recorded
@@ -49,6 +49,8 @@ def evolve(state: State, fact: Recorded) -> Changes:
             rewound(draft, event)
         case e.RewindReverted() as event:
             reverted(draft, event)
+        case e.SessionForked() as event:
+            forked(draft, event)
         case (e.TurnStarted() | e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted()) as event:
             _turn_changed(draft, event)
         case e.GateOpened() | e.GateDecided() | e.GateExpired() | e.GateWithdrawn() as event:

@@ -1,10 +1,10 @@
-"""What is a session after part of its history went out of sight, or came back?"""
+"""What is a session after part of its history went out of sight, came back, or became its own?"""
 
 from domain import events as e
 from domain.draft import Draft
 from domain.positions import before_turn, position_of, standing_at
 from domain.records import InState
-from domain.state import Move, MoveKind
+from domain.state import Move, MoveKind, open_calls
 
 
 def rewound(draft: Draft, event: e.HistoryRewound) -> None:
@@ -26,6 +26,30 @@ def reverted(draft: Draft, event: e.RewindReverted) -> None:
         return
     draft.head = standing_at(draft.head, move.before)
     moved(draft, "reverted")
+
+
+def forked(draft: Draft, event: e.SessionForked) -> None:
+    """Begin with a history that another session has: see `domain.forking.beginning`.
+
+    What can still change over there becomes this session's own as it is now.
+    """
+    known = draft.known
+    if known.head.status != "absent":
+        return
+    tail = known.messages.get(known.head.tip) if known.head.tail_open else None
+    if tail is not None:
+        draft.messages.append(tail)
+    draft.calls.extend(open_calls(known))
+    draft.head = draft.head._replace(
+        status="open",
+        base_version=draft.version - 1,
+        forked_from=event.parent.session_id,
+        tail_open=False,
+        title=event.title,
+        title_by=event.title_by if event.title else None,
+        created_at=draft.fact.envelope.recorded_at,
+    )
+    moved(draft, "forked")
 
 
 def moved(draft: Draft, kind: MoveKind) -> None:

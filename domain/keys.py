@@ -29,6 +29,7 @@ class Keys:
         kept_after: The messages after which compactions keep messages, in order; what the first
             keeps is needed, since a later one of a batch keeps less.
         grows: Whether a turn begins, which may begin a branch.
+        open_calls: Whether all calls of the open turn that have no result are needed.
         rewind, redo: What a command wants taken out or brought back.
         rewound: Turns that facts say were taken out.
         moves: Versions of rewinds that facts say were reverted.
@@ -45,6 +46,7 @@ class Keys:
     tail: bool = False
     kept_after: tuple[str, ...] = ()
     grows: bool = False
+    open_calls: bool = False
     rewind: c.Rewind | None = None
     redo: c.Redo | None = None
     rewound: frozenset[str] = frozenset()

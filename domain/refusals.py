@@ -274,6 +274,17 @@ class NoSuchLoss(Refusal):
         self.version = version
 
 
+class LineageTooDeep(Refusal):
+    """A fork would share its history with more sessions than one can."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"a fork shares its history with at most {limit} sessions; import a transcript of it "
+            "into a new session instead"
+        )
+        self.limit = limit
+
+
 class ImportConflict(Refusal):
     """The session holds something else than the earlier part of this transcript."""
 

@@ -43,6 +43,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "history-compacted": Kind(e.HistoryCompacted, 1, "history"),
         "history-rewound": Kind(e.HistoryRewound, 1, "history"),
         "rewind-reverted": Kind(e.RewindReverted, 1, "history"),
+        "session-forked": Kind(e.SessionForked, 1, "none"),
         "gate-opened": Kind(e.GateOpened, 1, "history"),
         "gate-decided": Kind(e.GateDecided, 1, "history"),
         "gate-expired": Kind(e.GateExpired, 1, "history"),

@@ -4,7 +4,7 @@ from domain.cuts import waiting_at
 from domain.keys import Keys
 from domain.noted import noted
 from domain.records import InState
-from domain.state import Gate, State, Tail
+from domain.state import Gate, State, Tail, open_calls
 
 
 def restrict(state: State, wanted: Keys) -> State:
@@ -17,6 +17,8 @@ def restrict(state: State, wanted: Keys) -> State:
         for gate in gates.values()
         if gate.status == "open" and gate.tool_call_id is not None
     }
+    if wanted.open_calls:
+        calls |= {(call.turn_id, call.tool_call_id) for call in open_calls(state)}
     indexes = {state.message_ids[name] for name in wanted.message_ids if name in state.message_ids}
     tail = wanted.tail and head.tail_open
     if tail:

@@ -43,7 +43,11 @@ class Head(NamedTuple):
         turn_id: The turn that has not ended, if any.
         gated_calls: Open calls of that turn that wait for a gate.
         open_losses, unverified_turns, miscounted_turns, unreadable: Why the log may be incomplete.
-        known_position: Where the history last became known: opened or imported.
+        parent_session_id: The session that it is a sub-agent's session of.
+        forked_from: The session that has the events up to `base_version`; those that follow are
+            its own.
+        known_position: Where the history last became known: opened or imported, here or, before
+            a fork, in the session that it was forked from.
         checkpoint: The version of the newest checkpoint; 0 if there is none.
     """
 
@@ -78,6 +82,8 @@ class Head(NamedTuple):
     config_version: int | None = None
     approval_mode: str | None = None
     parent_session_id: str | None = None
+    forked_from: str | None = None
+    base_version: int = 0
     created_at: int = 0
     updated_at: int = 0
     known_position: int = 0
@@ -392,6 +398,16 @@ def _placed_call(occurrences: tuple[Call, ...], call: Call) -> tuple[Call, ...]:
 
 def _occurrence(call: Call) -> int:
     return call.occurrence
+
+
+def open_calls(state: "State") -> list[Call]:
+    """Return the calls without a result of the turn that has not ended."""
+    return [
+        call
+        for (turn_id, _), occurrences in state.calls.items()
+        for call in occurrences
+        if turn_id == state.head.turn_id and call.status == "open"
+    ]
 
 
 def open_gates(gates: Mapping[str, Gate], turn_id: str) -> Iterable[Gate]:

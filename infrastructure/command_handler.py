@@ -15,6 +15,7 @@ from domain.state import Head, State
 from infrastructure.agreement import agreed_in_a_row
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
+from infrastructure.lineages import Lineage
 from infrastructure.lookup import find_head, look_up
 from infrastructure.runner import Attempt
 from infrastructure.serialization import encode
@@ -109,8 +110,9 @@ class CommandHandler:
         producer: ProducerStamp | None = None,
         batch: int | None = None,
         known: tuple[int | None, State] | None = None,
+        lineage: Lineage = (),
     ) -> Appended:
-        """Decide `steps` and append what they cause.
+        """Decide `steps` and append what they cause; `lineage` is that of a fork that begins.
 
         Raises:
             Refusal: nothing is written.
@@ -119,8 +121,8 @@ class CommandHandler:
         key, state = known or self.state(attempt, target, wanted)
         stamp = self._stamp(target, caller, producer, batch)
         outcome = self._decided(attempt, target, state, steps, stamp)
-        facts = self._append(attempt, target, key, state.head, outcome)
-        return self._appended(attempt, key, state.head, outcome, facts)
+        facts = self._append(attempt, target, (key, lineage), state.head, outcome)
+        return self._appended(attempt, key, outcome, facts)
 
     def foresee(
         self,
@@ -140,7 +142,7 @@ class CommandHandler:
         key, state = known
         stamp = self._stamp(target, Caller())
         outcome = self._decided(attempt, target, state, steps, stamp)
-        return self._appended(attempt, key, state.head, outcome, outcome.facts)
+        return self._appended(attempt, key, outcome, outcome.facts)
 
     def readiness(self, attempt: Attempt, state: State, key: int | None) -> Readiness:
         """Judge the session of this key by its state, under the store's policy."""
@@ -167,7 +169,7 @@ class CommandHandler:
         if attempt.connection.dialect.name == "postgresql":
             attempt.commit.check()
             _, now = find_head(attempt.connection, target.project_id, target.session_id)
-            if now.head != seen:
+            if now.head != (seen if seen.status != "absent" else Head()):
                 raise Contended
 
     def _stamp(
@@ -207,7 +209,6 @@ class CommandHandler:
         self,
         attempt: Attempt,
         key: int | None,
-        before: Head,
         outcome: Outcome,
         facts: Sequence[Recorded],
     ) -> Appended:
@@ -216,11 +217,16 @@ class CommandHandler:
             proposed=[facts[number] for number in outcome.proposed],
             head=outcome.state.head,
             readiness=self.readiness(attempt, outcome.state, key),
-            created=before.version == 0 and bool(facts),
+            created=key is None and bool(facts),
         )
 
     def _append(
-        self, attempt: Attempt, target: Target, key: int | None, head: Head, outcome: Outcome
+        self,
+        attempt: Attempt,
+        target: Target,
+        stands: tuple[int | None, Lineage],
+        head: Head,
+        outcome: Outcome,
     ) -> list[Recorded]:
         if not outcome.facts:
             self.check_current(attempt, target, head)
@@ -228,7 +234,8 @@ class CommandHandler:
         return self._log.append(
             Writing(
                 commit=attempt.commit,
-                session_key=key,
+                session_key=stands[0],
+                lineage=stands[1],
                 project_id=target.project_id,
                 session_id=target.session_id,
                 seen=head.version,

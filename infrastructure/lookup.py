@@ -4,7 +4,8 @@ The same as `domain.keys.restrict` gives of a session folded whole; a law, and t
 look-up is by an index, so its cost does not grow with the session.
 """
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, or_, select, text
 
@@ -14,12 +15,13 @@ from domain.keys import Keys
 from domain.noted import noted
 from domain.pieces import pieces_of
 from domain.recorded import ProducerStamp
-from domain.state import CallKey, Piece, Placed, State, Tail
+from domain.state import CallKey, Gate, Piece, Placed, State, Tail
 from infrastructure import tables as t
+from infrastructure.fork_records import records_of
+from infrastructure.inherited import Inherited
 from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
 from infrastructure.remembered import Remembered
-from infrastructure.stored_records import StoredRecords
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -29,6 +31,9 @@ from infrastructure.view_rows import (
     message_of,
     turn_of,
 )
+
+Record = TypeVar("Record")
+Name = TypeVar("Name", str, int)
 
 
 def _by(table: Any, *names: str, order: Any = None, limit: int | None = None) -> Prepared:  # noqa: ANN401
@@ -54,6 +59,13 @@ _WAITING_AT: Final = Prepared(
             t.calls.c.completed_version.is_(None),
             t.calls.c.completed_version > bindparam("version"),
         ),
+    )
+)
+_OPEN_CALLS: Final = Prepared(
+    lambda _: select(t.calls.c.tool_call_id).where(
+        t.calls.c.session_key == bindparam("session_key"),
+        t.calls.c.turn_id == bindparam("turn_id"),
+        text("calls.status = 'open'"),
     )
 )
 _GATE: Final = _by(t.gates, "session_key", "gate_id")
@@ -137,9 +149,7 @@ def look_up(
     find.calls(wanted)
     find.messages(wanted)
     find.history(wanted)
-    for version in sorted(wanted.losses):
-        for row in find.rows(_LOSS, version=version):
-            state.losses[version] = loss_of(row)
+    find.losses(wanted)
     for producer_id in sorted(wanted.producers):
         if known is not None and producer_id in known.producers:
             state.producers[producer_id] = known.producers[producer_id]
@@ -164,6 +174,8 @@ class _Finder:
         self._state = state
         self._sent: dict[tuple[object, ...], Sent] = {}
         self._known = known or Remembered(session_key, state.head)
+        is_fork = state.head.base_version > 0
+        self._inherited = Inherited(connection, session_key) if is_fork else None
 
     def rows(self, statement: Prepared, **params: object) -> list[Any]:
         sent = self._sent.pop((statement, *params.values()), None)
@@ -197,23 +209,33 @@ class _Finder:
             if open_turn is not None and open_turn.turn_id == turn_id:
                 self._state.turns[turn_id] = open_turn
                 continue
-            for row in self.rows(_TURN, turn_id=turn_id):
-                self._state.turns[turn_id] = turn_of(row)
+            found = [turn_of(row) for row in self.rows(_TURN, turn_id=turn_id)]
+            for turn in self._or_shared(found, Inherited.turn, turn_id):
+                self._state.turns[turn_id] = turn
 
     def gates(self, wanted: Keys) -> None:
-        rows: list[Any] = []
+        gates: list[Gate] = []
         if self._state.head.open_gates:
-            rows += self.rows(_OPEN_GATES)
+            gates += map(gate_of, self.rows(_OPEN_GATES))
         for gate_id in wanted.gate_ids:
-            rows += self.rows(_GATE, gate_id=gate_id)
+            own = [gate_of(row) for row in self.rows(_GATE, gate_id=gate_id)]
+            gates += self._or_shared(own, Inherited.gate, gate_id)
         for name in wanted.permission_ids:
-            rows += self.rows(_CLOSED_BY_PERMISSION, name=name)
+            gates += self._closed(_CLOSED_BY_PERMISSION, Inherited.closed_by_permission, name)
         for name in wanted.gate_call_ids:
-            rows += self.rows(_CLOSED_BY_CALL, name=name)
-        found = {gate.gate_id: gate for gate in map(gate_of, rows)}
+            gates += self._closed(_CLOSED_BY_CALL, Inherited.closed_by_call, name)
+        found = {gate.gate_id: gate for gate in gates}
         self._state.gates = {
             gate.gate_id: gate for gate in sorted(found.values(), key=lambda g: g.opened_version)
         }
+
+    def _closed(
+        self, statement: Prepared, find: Callable[[Inherited, str], Gate | None], name: str
+    ) -> list[Gate]:
+        """Return the newest closed gate of a name; if a fork changed it, what the fork says."""
+        own = [gate_of(row) for row in self.rows(statement, name=name)]
+        shared = self._or_shared([], find, name)
+        return sorted([*shared, *own], key=lambda gate: gate.opened_version)[-1:]
 
     def calls(self, wanted: Keys) -> None:
         named = {
@@ -222,19 +244,29 @@ class _Finder:
             if gate.status == "open" and gate.tool_call_id is not None
         }
         self._calls({*wanted.calls, *named})
+        turn_id = self._state.head.turn_id
+        if wanted.open_calls and turn_id is not None:
+            rows = self.rows(_OPEN_CALLS, turn_id=turn_id)
+            self._calls({(turn_id, row.tool_call_id) for row in rows} - self._state.calls.keys())
 
     def _calls(self, keys: set[CallKey]) -> None:
         for turn_id, call_id in sorted(keys):
             rows = self.rows(_CALLS, turn_id=turn_id, tool_call_id=call_id)
-            if rows:
-                self._state.calls[turn_id, call_id] = tuple(map(call_of, rows))
+            calls = tuple(map(call_of, rows))
+            if self._inherited is not None and not self._is_own(turn_id):
+                shared = self._inherited.calls(turn_id, call_id)
+                known = {call.occurrence: call for call in (*shared, *calls)}
+                calls = tuple(known[occurrence] for occurrence in sorted(known))
+            if calls:
+                self._state.calls[turn_id, call_id] = calls
 
     def messages(self, wanted: Keys) -> None:
         state = self._state
         found: dict[int, Placed] = {}
         for message_id in wanted.message_ids:
-            for row in self.rows(_NAMED, message_id=message_id):
-                found[row.index] = message_of(row)
+            named = [message_of(row) for row in self.rows(_NAMED, message_id=message_id)]
+            for message in self._or_shared(named, Inherited.named, message_id):
+                found[message.index] = message
         if wanted.tail and self._known.message is not None and self._known.tail is not None:
             found[self._known.message.index] = self._known.message
             state.tail = self._known.tail
@@ -251,9 +283,7 @@ class _Finder:
         moves = wanted.rewind or wanted.redo or wanted.rewound or wanted.moves
         if not (grows or moves or wanted.kept_after):
             return
-        found = noted(
-            StoredRecords(self._connection, self._key, state.head.started), state.head, wanted
-        )
+        found = noted(records_of(self._connection, self._key, state.head), state.head, wanted)
         state.turns |= found.turns
         state.branches, state.moves = found.branches, found.moves
         self.cut(found.cuts)
@@ -266,7 +296,29 @@ class _Finder:
             for cut in cuts
             for row in self.rows(_WAITING_AT, turn_id=cut.turn_id, version=cut.version)
         }
+        if self._inherited is not None:
+            for cut in cuts:
+                names |= self._inherited.waiting(cut.turn_id, cut.version)
         self._calls(names - self._state.calls.keys())
+
+    def losses(self, wanted: Keys) -> None:
+        for version in sorted(wanted.losses):
+            own = [loss_of(row) for row in self.rows(_LOSS, version=version)]
+            for loss in self._or_shared(own, Inherited.loss, version):
+                self._state.losses[version] = loss
+
+    def _is_own(self, turn_id: str) -> bool:
+        turn = self._state.turns.get(turn_id)
+        return turn is not None and turn.started_version > self._state.head.base_version
+
+    def _or_shared(
+        self, own: list[Record], find: Callable[[Inherited, Name], Record | None], name: Name
+    ) -> list[Record]:
+        """Return what a session has of its own, or else what it shares."""
+        if own or self._inherited is None:
+            return own
+        found = find(self._inherited, name)
+        return [] if found is None else [found]
 
     def _take(self, found: dict[int, Placed]) -> None:
         self._state.messages = {index: found[index] for index in sorted(found)}

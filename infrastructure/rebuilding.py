@@ -17,16 +17,18 @@ from domain.blobs import Blob
 from domain.evolve import evolve
 from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, State
 from infrastructure import tables as t
+from infrastructure.ancestry import folded_on
 from infrastructure.blobs import Entangled, completed, refer
 from infrastructure.checkpoint_rows import checkpoint_row
 from infrastructure.commit import ORDINAL_BITS, Contended
 from infrastructure.database import Readable
+from infrastructure.lineages import NOBODY, Ancestor, lineage_row, note
 from infrastructure.mapper import recorded_of
 from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
 from infrastructure.view_rows import XID, Values, message_values, move_values, values
-from infrastructure.writing import head_values, write_views
+from infrastructure.writing import head_values, is_inherited, write_views
 
 Key: TypeAlias = tuple[object, ...]
 Progress: TypeAlias = Callable[[int], None]
@@ -103,13 +105,21 @@ class _Folded:
     def __init__(self, stream: Stream) -> None:
         self._stream: Final = stream
         self._state = State()
+        self._own = self._state  # of a fork, without what it shares
+        self._lineage = NOBODY
         self._named: dict[tuple[int, bytes], Blob] = {}
 
     def catch_up(self, connection: Connection) -> None:
         """Fold what the log has got since."""
         stream = replace(self._stream, last=last_version(connection, self._stream.key))
+        if not self._state.head.version:
+            self._state, self._lineage = folded_on(connection, stream)
+            self._own = State() if self._lineage else self._state
         for stored in stored_facts(connection, stream, after=self._state.head.version):
-            self._state.apply(evolve(self._state, recorded_of(completed(connection, stored))))
+            changes = evolve(self._state, recorded_of(completed(connection, stored)))
+            self._state.apply(changes)
+            if self._lineage:
+                self._own.apply(changes)
             for blob in named_blobs(stored.state):
                 self._named[stored.envelope.version, bytes.fromhex(blob.sha256)] = blob
 
@@ -181,7 +191,7 @@ class _Folded:
 
     def _records(self, table: Table) -> dict[Key, object]:
         """Return the records that make the table's rows, by their keys within the session."""
-        state = self._state
+        state = self._own
         records: dict[str, dict[Key, object]] = {
             t.turns.name: {(turn.turn_id,): turn for turn in state.turns.values()},
             t.calls.name: {(c.turn_id, c.tool_call_id, c.occurrence): c for c in _flat(state)},
@@ -192,29 +202,34 @@ class _Folded:
             t.moves.name: {(move.version,): move for move in state.moves.values()},
             t.checkpoints.name: {(each.version,): each for each in state.checkpoints.values()},
             t.heads.name: {(): state.head} if state.head.version else {},
+            t.lineages.name: {(ancestor.key,): ancestor for ancestor in self._lineage},
         }
         return records[table.name]
 
     def _row(self, record: object) -> Values:
         stream = self._stream
+        row: Values
         match record:
             case Head():
                 return head_values(record, stream.key, stream.project_id)
             case Placed():
-                return message_values(record) | {"session_key": stream.key}
+                row = message_values(record)
             case Move():
-                return move_values(record) | {"session_key": stream.key}
+                row = move_values(record)
             case Checkpoint():
-                row = checkpoint_row(stream.key, record)
-                return dict(zip(t.checkpoints.columns.keys(), row, strict=True))
+                columns = checkpoint_row(stream.key, record)
+                row = dict(zip(t.checkpoints.columns.keys(), columns, strict=True))
             case Gate():
-                names: Values = {"session_key": stream.key, "project_id": stream.project_id}
-                return values(record) | names
+                inherited = is_inherited(record, self._own.head)
+                row = values(record) | {"project_id": stream.project_id, "inherited": inherited}
+            case Ancestor():
+                row = lineage_row(record)
             case _:
-                return values(record) | {"session_key": stream.key}
+                row = values(record)
+        return row | {"session_key": stream.key}
 
     def _write(self, connection: Connection, memory: Memory | None) -> None:
-        state = self._state
+        state = self._own
         for table in t.VIEWS:
             if table is not t.heads:
                 connection.execute(table.delete().where(table.c.session_key == self._stream.key))
@@ -231,6 +246,7 @@ class _Folded:
         )
         self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])
+        note(connection, self._stream.key, self._lineage)
         try:
             unreferenced = self._unreferenced(connection)
             refer(connection, self._stream.project_id, self._stream.key, unreferenced)

@@ -22,6 +22,7 @@ from eventsourcing.persistence import (
 from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy import exc as sa_exc
 
+from domain.events import SessionForked
 from domain.recorded import GENESIS, Envelope, ProducerStamp
 from infrastructure import tables as t
 from infrastructure.blobs import completed
@@ -30,6 +31,7 @@ from infrastructure.database import Database
 from infrastructure.event_ids import spelt
 from infrastructure.mapper import StoredFact, originator
 from infrastructure.prepared import Prepared
+from infrastructure.serialization import decode
 from infrastructure.writing import Writing, write
 
 TICK_S: Final = 0.02
@@ -242,8 +244,21 @@ def stream_facts(
     hashes = {row.version: bytes(row.hash) for row in rows}
     lowest = min(hashes)
     before = _HASH.run(connection, {"session_key": key, "version": lowest - 1}).scalar_one_or_none()
+    if before is None and lowest > 1:
+        before = _shared_hash(connection, stream[0], next(r for r in rows if r.version == lowest))
     hashes[lowest - 1] = GENESIS if before is None else bytes(before)
     return [stored_fact(row, stream, hashes.get(row.version - 1, GENESIS)) for row in rows]
+
+
+def _shared_hash(connection: Connection, project_id: str, row: Any) -> bytes | None:  # noqa: ANN401 - a row
+    """Return the hash before a fork's first own fact."""
+    fact = decode(row.type, row.schema, None if row.body is None else bytes(row.body))
+    if not isinstance(fact, SessionForked):
+        return None
+    key = find_key(connection, project_id, fact.parent.session_id)
+    before = {"session_key": key, "version": row.version - 1}
+    found = _HASH.run(connection, before).scalar_one_or_none()
+    return None if found is None else bytes(found)
 
 
 def stored_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> StoredFact:  # noqa: ANN401

@@ -40,7 +40,8 @@ class StoredRecords:
     def turn_started_after(self, version: int) -> Turn | None:
         """Return the first turn, in sight or not, that started after a version."""
         row = self._first(_STARTED_AFTER, version=version, newest=self._started)
-        return None if row is None else self.turn_numbered(int(row[0]))
+        found = None if row is None else self._first(_NUMBERED_FROM, number=int(row[0]))
+        return None if found is None else turn_of(found)
 
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
@@ -108,6 +109,17 @@ def _by(table: Any, name: str, parameter: str | None = None) -> Prepared:  # noq
 _BRANCH: Final = _by(t.branches, "first_turn", "number")
 _TURN: Final = _by(t.turns, "turn_id")
 _NUMBERED: Final = _by(t.turns, "number")
+_NUMBERED_FROM: Final = Prepared(
+    lambda _: (
+        select(t.turns)
+        .where(
+            t.turns.c.session_key == bindparam("session_key"),
+            t.turns.c.number >= bindparam("number"),
+        )
+        .order_by(t.turns.c.number)
+        .limit(1)
+    )
+)
 _MESSAGE: Final = _by(t.messages, "index")
 _MOVE: Final = _by(t.moves, "version")
 _LOSS: Final = _by(t.losses, "version")

@@ -50,6 +50,17 @@ def find_stream(connection: Connection, project_id: str, session_id: str) -> Str
     )
 
 
+def stream_of(connection: Connection, key: int) -> Stream:
+    """Return the session that has this key in the tables."""
+    row = connection.execute(select(t.streams).where(t.streams.c.session_key == key)).one()
+    return Stream(
+        project_id=row.project_id,
+        session_id=row.session_id,
+        key=key,
+        last=last_version(connection, key),
+    )
+
+
 def streams(
     database: Readable, project_id: str | None = None, session_id: str | None = None
 ) -> Iterator[Stream]:
@@ -98,14 +109,14 @@ def stored_facts(connection: Connection, stream: Stream, *, after: int = 0) -> I
     return _paged(lambda start: _page(connection, stream, start), after)
 
 
-def stored_pages(database: Readable, stream: Stream) -> Iterator[StoredFact]:
-    """Yield a session's stored facts, oldest first; no transaction is held open between pages."""
+def stored_pages(database: Readable, stream: Stream, *, after: int = 0) -> Iterator[StoredFact]:
+    """Yield the same; no transaction is held open between pages."""
 
     def page_after(start: int) -> list[StoredFact]:
         with database.read() as connection:
             return _page(connection, stream, start)
 
-    return _paged(page_after, 0)
+    return _paged(page_after, after)
 
 
 def _page(connection: Connection, stream: Stream, after: int) -> list[StoredFact]:

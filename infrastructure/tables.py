@@ -181,6 +181,14 @@ imported_rows = Table(
     sqlite_with_rowid=False,
 )
 
+title_numbers = Table(
+    "title_numbers",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("title_digest", LargeBinary, primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+
 agreements = Table(
     "agreements",
     metadata,
@@ -247,6 +255,8 @@ heads = Table(
     Column("config_version", Integer),
     Column("approval_mode", String),
     Column("parent_session_id", String),
+    Column("forked_from", String),
+    Column("base_version", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("known_position", BigInteger, nullable=False),
@@ -262,6 +272,14 @@ Index(
     heads.c.session_key,
     sqlite_where=text("parent_session_id IS NOT NULL"),
     postgresql_where=text("parent_session_id IS NOT NULL"),
+)
+Index(
+    "ix_heads_forked",
+    heads.c.project_id,
+    heads.c.forked_from,
+    heads.c.session_key,
+    sqlite_where=text("forked_from IS NOT NULL"),
+    postgresql_where=text("forked_from IS NOT NULL"),
 )
 
 turns = Table(
@@ -337,10 +355,18 @@ gates = Table(
     Column("expires_at", BigInteger),
     Column("verdict", String),
     Column("decided_by", String),
-    Index("ux_gates_project", "project_id", "gate_id", unique=True),
+    Column("inherited", Boolean, nullable=False),  # what a fork says of a gate of its parent
     Index("ix_gates_permission", "session_key", "permission_id"),
     Index("ix_gates_call", "session_key", "tool_call_id", "turn_id"),
     Index("ix_gates_inbox", "project_id", "opened_at", "opened_version", "gate_id"),
+)
+Index(
+    "ux_gates_project",
+    gates.c.project_id,
+    gates.c.gate_id,
+    unique=True,
+    sqlite_where=text("NOT inherited"),
+    postgresql_where=text("NOT inherited"),
 )
 Index(
     "ix_gates_waiting",
@@ -457,6 +483,16 @@ moves = Table(
     Index("ix_moves_from", "session_key", "before_tip"),
 )
 
+lineages = Table(
+    "lineages",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("ancestor_key", Integer, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("placed", Integer, nullable=False),
+    Column("started", Integer, nullable=False),
+)
+
 checkpoints = Table(
     "checkpoints",
     metadata,
@@ -523,4 +559,15 @@ Index(
 )
 
 TRUTH: Final = (streams, events, bodies)
-VIEWS: Final = (heads, turns, calls, gates, messages, losses, branches, moves, checkpoints)
+VIEWS: Final = (
+    heads,
+    turns,
+    calls,
+    gates,
+    messages,
+    losses,
+    branches,
+    moves,
+    checkpoints,
+    lineages,
+)

@@ -15,12 +15,14 @@ from domain.attachments import named_blobs
 from domain.offloading import cuts_of
 from domain.recorded import GENESIS, body_digest, chained_hash
 from infrastructure import tables as t
+from infrastructure.ancestry import shared_streams
 from infrastructure.blobs import kept_blob, references
 from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.stored_stream import (
     Stream,
     find_stream,
+    hash_at,
     last_version,
     stored_pages,
     streams,
@@ -85,30 +87,35 @@ class Verification:
 def verify(
     database: Readable, project_id: str, session_id: str, receipt: Receipt | None = None
 ) -> Verification:
-    """Verify one session.
+    """Verify one session, of a fork with the history that it shares.
 
     Raises:
         NoSuchSession: the log does not know it.
     """
     with database.read() as connection:
         stream = find_stream(connection, project_id, session_id)
-    return _verify(database, stream, receipt)
+    return _verify(database, stream, receipt, whole=True)
 
 
 def verify_all(database: Readable, project_id: str | None = None) -> Iterator[Verification]:
-    """Verify each session of the store, or of a project."""
+    """Verify each session of the store, or of a project; of a fork, what is its own."""
     for stream in streams(database, project_id):
-        yield _verify(database, stream, None)
+        yield _verify(database, stream, None, whole=False)
 
 
-def _verify(database: Readable, stream: Stream, receipt: Receipt | None) -> Verification:
+def _verify(
+    database: Readable, stream: Stream, receipt: Receipt | None, *, whole: bool
+) -> Verification:
     stream, head = _end(database, stream)
-    chain = _Chain(receipt)
-    beside = _Beside(database, stream)
-    for fact in stored_pages(database, stream):
-        chain.take(fact)
-        for reason in beside.faults(fact):
-            chain.report(fact.envelope.version, reason)
+    with database.read() as connection:
+        shared = shared_streams(connection, stream)
+        chain = _Chain(receipt) if whole or not shared else _linked(connection, shared[-1])
+    for part in (*shared, stream) if whole else (stream,):
+        beside = _Beside(database, part)
+        for fact in stored_pages(database, part, after=chain.version):
+            chain.take(fact)
+            for reason in beside.faults(fact):
+                chain.report(fact.envelope.version, reason)
     chain.end(head)
     return Verification(
         project_id=stream.project_id,
@@ -133,6 +140,14 @@ def _end(database: Readable, stream: Stream) -> tuple[Stream, _Head | None]:
     return now, None if head is None else (head.version, bytes(head.hash))
 
 
+def _linked(connection: Connection, parent: Stream) -> "_Chain":
+    """Return the chain of a fork, which goes on where it left its parent."""
+    chain = _Chain(None)
+    chain.version = parent.last
+    chain.link(hash_at(connection, parent.key, parent.last))
+    return chain
+
+
 class _Chain:
     """The chain so far."""
 
@@ -144,6 +159,12 @@ class _Chain:
         self.hash = GENESIS
         self.first_bad: Damage | None = None
         self.bad = 0
+
+    def link(self, before: bytes | None) -> None:
+        """Go on after a fact that is verified elsewhere."""
+        if before is None:
+            self.report(self.version, "missing-event")
+        self._previous, self.hash = before, before or GENESIS
 
     def take(self, fact: StoredFact) -> None:
         envelope = fact.envelope

@@ -168,7 +168,7 @@ FIELDS: Final[Mapping[type[Any], Callable[[Any], tuple[object, ...]]]] = {
 
 UPSERT_TURN: Final = upsert(t.turns, ("session_key", *_NAMES[Turn]))
 UPSERT_CALL: Final = upsert(t.calls, ("session_key", *_NAMES[Call]))
-UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", *_NAMES[Gate]))
+UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", "inherited", *_NAMES[Gate]))
 UPSERT_MESSAGE: Final = upsert(t.messages, (column.name for column in t.messages.columns))
 UPSERT_LOSS: Final = upsert(t.losses, ("session_key", *_NAMES[Loss]))
 

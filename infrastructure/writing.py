@@ -18,6 +18,7 @@ from infrastructure.blobs import Entangled, keep_of
 from infrastructure.checkpoint_rows import checkpoint_row
 from infrastructure.commit import Commit, Contended, Kept
 from infrastructure.event_ids import packed
+from infrastructure.lineages import Lineage, note
 from infrastructure.prepared import Prepared, PreparedRows, copy_rows, end_pipeline, pipelined
 from infrastructure.remembered import Remembered
 from infrastructure.view_rows import (
@@ -62,7 +63,9 @@ class Writing:
     """What to write: facts of one session, and what each changed.
 
     Attributes:
-        seen: The version that the facts were decided on; 0 for a new session.
+        seen: The version that the facts were decided on; 0 for a new session, and the last shared
+            one for a fork.
+        lineage: With whom a fork, which is new, shares its history.
     """
 
     commit: Commit
@@ -73,6 +76,7 @@ class Writing:
     facts: Sequence[Recorded]
     changes: Sequence[Changes]
     state: State
+    lineage: Lineage = ()
     placed: list[Recorded] = field(default_factory=list[Recorded])
 
 
@@ -94,6 +98,7 @@ def write(writing: Writing) -> list[int]:
     if session_key is None:
         names = {"project_id": writing.project_id, "session_id": writing.session_id}
         session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())
+        note(connection, session_key, writing.lineage)
     xid = _write_head(writing, session_key, known, quick=quick)
     commit.check()
     positions = commit.positions(xid, len(writing.facts))
@@ -138,7 +143,7 @@ def _write_head(
 ) -> int:
     connection = writing.commit.connection
     head = FIELDS[Head](writing.state.head)
-    if writing.seen == 0:
+    if writing.seen == 0 or writing.session_key is None:
         row = (session_key, writing.project_id, *head)
         return int(INSERT_HEAD.row(connection, row).scalar_one())
     writer = None if known is None else known.writer
@@ -228,6 +233,11 @@ def event_row(fact: Recorded, session_key: int) -> tuple[object, ...]:
     )
 
 
+def is_inherited(gate: Gate, head: Head) -> bool:
+    """Tell whether a gate is one of the parent's that a fork has something to say of."""
+    return gate.opened_version <= head.base_version
+
+
 def write_views(
     connection: Connection, session_key: int, project_id: str, changes: Sequence[Changes]
 ) -> None:
@@ -245,7 +255,11 @@ def write_views(
     UPSERT_TURN.rows(connection, [(session_key, *turn_of(turn)) for turn in turns.values()])
     UPSERT_CALL.rows(connection, [(session_key, *call_of(call)) for call in calls.values()])
     UPSERT_GATE.rows(
-        connection, [(session_key, project_id, *gate_of(gate)) for gate in gates.values()]
+        connection,
+        [
+            (session_key, project_id, is_inherited(gate, changes[-1].head), *gate_of(gate))
+            for gate in gates.values()
+        ],
     )
     UPSERT_MESSAGE.rows(connection, [message_row(session_key, m) for m in messages.values()])
     UPSERT_LOSS.rows(connection, [(session_key, *loss_of(loss)) for loss in losses.values()])

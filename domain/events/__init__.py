@@ -8,7 +8,7 @@ meaning for ever; a new meaning is a new event. A field of type `object` is opaq
 from typing import TypeAlias
 
 from domain.events.gate import GateDecided, GateExpired, GateOpened, GateWithdrawn
-from domain.events.history import HistoryRewound, RewindReverted
+from domain.events.history import ForkPoint, HistoryRewound, RewindReverted, SessionForked
 from domain.events.message import HistoryCompacted, MessageRecorded
 from domain.events.record import (
     DataRecorded,
@@ -42,7 +42,7 @@ SessionLifecycleEvent: TypeAlias = (
     | SessionRestored
 )
 TurnEvent: TypeAlias = TurnStarted | TurnCompleted | TurnFailed | TurnInterrupted
-HistoryEvent: TypeAlias = HistoryRewound | RewindReverted
+HistoryEvent: TypeAlias = HistoryRewound | RewindReverted | SessionForked
 ContentEvent: TypeAlias = MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
 GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn
 RecordKeepingEvent: TypeAlias = (
@@ -58,6 +58,7 @@ __all__ = [
     "ContentEvent",
     "DataRecorded",
     "Fact",
+    "ForkPoint",
     "GateDecided",
     "GateEvent",
     "GateExpired",
@@ -77,6 +78,7 @@ __all__ = [
     "SessionConfigured",
     "SessionDeleted",
     "SessionEvent",
+    "SessionForked",
     "SessionLifecycleEvent",
     "SessionOpened",
     "SessionRenamed",

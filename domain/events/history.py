@@ -1,7 +1,9 @@
-"""Facts about going back: which part of the history is in sight."""
+"""Facts about going back: which part of the history is in sight, and who goes on from it."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from domain.events.session import TitleBy
 
 Scope: TypeAlias = Literal["conversation"]
 
@@ -46,3 +48,24 @@ class RewindReverted:
     rewind_version: int
     turns: int
     messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkPoint:
+    """Where a fork left its parent: the last event that both have, with its hash in hex."""
+
+    session_id: str
+    version: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionForked:
+    """A session began with the history that another one had at a version.
+
+    What came before stays the parent's own; this is the event after it.
+    """
+
+    parent: ForkPoint
+    title: str | None = None
+    title_by: TitleBy | None = None

@@ -17,12 +17,12 @@ from domain.state import Checkpoint, State
 from infrastructure import tables as t
 from infrastructure.blobs import completed
 from infrastructure.checkpoint_rows import checkpoint_of
+from infrastructure.fork_records import records_of
 from infrastructure.lookup import look_up
 from infrastructure.mapper import recorded_of
 from infrastructure.prepared import Prepared
 from infrastructure.reading.moment import Moment
 from infrastructure.recorder import stream_facts
-from infrastructure.stored_records import StoredRecords
 from infrastructure.view_rows import call_of
 
 FACTS_AT_ONCE: Final = 1_000
@@ -62,7 +62,7 @@ def known_at(connection: Connection, moment: Moment) -> State:
 
 def go_on(connection: Connection, moment: Moment, state: State, since: int) -> State:
     """Fold a state that began at the checkpoint at version `since` up to the moment."""
-    views = StoredRecords(connection, moment.key, moment.head.started)
+    views = records_of(connection, moment.key, moment.head)
     return folded_on(state, since, _facts(connection, moment, state.head.version), views)
 
 

@@ -97,6 +97,7 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.BigInteger(), nullable=True),
         sa.Column("verdict", sa.String(), nullable=True),
         sa.Column("decided_by", sa.String(), nullable=True),
+        sa.Column("inherited", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", "gate_id", name=op.f("pk_gates")),
     )
     op.create_index(
@@ -125,7 +126,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("status = 'open'"),
         postgresql_where=sa.text("status = 'open'"),
     )
-    op.create_index("ux_gates_project", "gates", ["project_id", "gate_id"], unique=True)
+    op.create_index(
+        "ux_gates_project",
+        "gates",
+        ["project_id", "gate_id"],
+        unique=True,
+        sqlite_where=sa.text("NOT inherited"),
+        postgresql_where=sa.text("NOT inherited"),
+    )
     op.create_table(
         "agreements",
         sa.Column("session_key", sa.Integer(), nullable=False),
@@ -190,6 +198,8 @@ def upgrade() -> None:
         sa.Column("config_version", sa.Integer(), nullable=True),
         sa.Column("approval_mode", sa.String(), nullable=True),
         sa.Column("parent_session_id", sa.String(), nullable=True),
+        sa.Column("forked_from", sa.String(), nullable=True),
+        sa.Column("base_version", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("known_position", sa.BigInteger(), nullable=False),
@@ -496,6 +506,8 @@ def downgrade() -> None:
         "agreements",
         "heads",
         "idempotency",
+        "lineages",
+        "title_numbers",
         "imports",
         "imported_rows",
         "losses",
@@ -538,6 +550,34 @@ def _create_history() -> None:
         sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_moves")),
     )
     op.create_index("ix_moves_from", "moves", ["session_key", "before_tip"], unique=False)
+    _create_lineages()
+
+
+def _create_lineages() -> None:
+    op.create_index(
+        "ix_heads_forked",
+        "heads",
+        ["project_id", "forked_from", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("forked_from IS NOT NULL"),
+        postgresql_where=sa.text("forked_from IS NOT NULL"),
+    )
+    op.create_table(
+        "lineages",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("ancestor_key", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("placed", sa.Integer(), nullable=False),
+        sa.Column("started", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "ancestor_key", name=op.f("pk_lineages")),
+    )
+    op.create_table(
+        "title_numbers",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("title_digest", sa.LargeBinary(), nullable=False),
+        sa.Column("last", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "title_digest", name=op.f("pk_title_numbers")),
+    )
     op.create_table(
         "checkpoints",
         sa.Column("session_key", sa.Integer(), nullable=False),

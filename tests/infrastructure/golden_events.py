@@ -31,6 +31,20 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
     "session-unarchived": e.SessionUnarchived(),
     "session-deleted": e.SessionDeleted(),
     "session-restored": e.SessionRestored(),
+    "history-rewound": e.HistoryRewound(
+        turn_id="t2",
+        from_version=7,
+        through_version=12,
+        turns=1,
+        messages=2,
+        asked='{"turns":1}',
+    ),
+    "rewind-reverted": e.RewindReverted(rewind_version=13, turns=1, messages=2),
+    "session-forked": e.SessionForked(
+        parent=e.ForkPoint(session_id="chat-1", version=7, hash="0b" * 32),
+        title="Trip (2)",
+        title_by="fork",
+    ),
     "turn-started": e.TurnStarted(
         turn_id="t1",
         messages=(

@@ -33,12 +33,15 @@ PERMANENT = {
     "gate-withdrawn": ("history", 1),
     "history-compacted": ("history", 1),
     "history-imported": ("none", 1),
+    "history-rewound": ("history", 1),
     "loss-healed": ("none", 1),
     "message-recorded": ("history", 1),
     "records-lost": ("none", 1),
+    "rewind-reverted": ("history", 1),
     "session-archived": ("none", 1),
     "session-configured": ("none", 1),
     "session-deleted": ("none", 1),
+    "session-forked": ("none", 1),
     "session-opened": ("none", 1),
     "session-renamed": ("none", 1),
     "session-restored": ("none", 1),
@@ -117,9 +120,15 @@ SMALLEST = {
         '{"format":"claude-code","source_name":"session.jsonl","lines":12,"digest":'
         '"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","from_version":2}'
     ),
+    "history-rewound": (
+        '{"turn_id":"t2","from_version":7,"through_version":12,"turns":1,"messages":2,'
+        '"scope":"conversation"}'
+    ),
     "loss-healed": '{"loss_version":9}',
+    "rewind-reverted": '{"rewind_version":13,"turns":1,"messages":2}',
     "message-recorded": golden("message-recorded").decode(),
     "records-lost": '{"count":3,"reason":"crash"}',
+    "session-forked": '{"parent":{"session_id":"chat-1","version":7,"hash":"' + "0b" * 32 + '"}}',
     "session-configured": '{"config":{"model": "opus"}}',
     "session-renamed": '{"title":"Another title"}',
     "tool-call-requested": (
@@ -181,7 +190,7 @@ def test_a_part_whose_type_is_no_text_is_kept_as_one_that_is_not_known(type_: Js
         ("os.system", 1, b'{"command":"true"}', "unknown-type"),
         ("domain.events:SessionOpened", 1, b"{}", "unknown-type"),
         ("", 1, b"{}", "unknown-type"),
-        ("history-rewound", 1, None, "unknown-type"),
+        ("seat-blessed", 1, None, "unknown-type"),
         ("session-renamed", 2, b'{"title":"x"}', "unknown-type"),
         ("session-renamed", 1, None, "missing-body"),
         ("session-renamed", 1, b"{}", "unreadable"),

@@ -1,0 +1,84 @@
+"""Where do the rules find a session's records, if it shares its history with others?
+
+Its own come first: a fork has one of what it shares only where it changed it.
+"""
+
+from typing import Final
+
+from sqlalchemy import Connection
+
+from domain.resuming import Views
+from domain.state import ROOT, Branch, Head, Loss, Move, Placed, Turn
+from infrastructure.inherited import Inherited
+from infrastructure.lineages import lineage_of
+from infrastructure.stored_records import StoredRecords
+
+
+def records_of(connection: Connection, session_key: int, head: Head) -> Views:
+    """Return a session's records, and those that it shares if it is a fork."""
+    if not head.base_version:
+        return StoredRecords(connection, session_key, head.started)
+    return ForkRecords(connection, session_key, head)
+
+
+class ForkRecords:
+    """A fork's records, as `domain.records.Records` asks for them."""
+
+    def __init__(self, connection: Connection, session_key: int, head: Head) -> None:
+        """Take the fork's key and its head."""
+        self._connection: Final = connection
+        self._key: Final = session_key
+        self._base: Final = head.base_version
+        self._own: Final = StoredRecords(connection, session_key, head.started)
+        self._inherited: Final = Inherited(connection, session_key)
+
+    def branch(self, number: int) -> Branch:
+        """Return the branch with this id."""
+        own = self._own.branch(number)
+        return own if own is not ROOT or not number else self._inherited.branch(number) or ROOT
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """Return the turn with this id."""
+        return self._own.turn(turn_id) or self._inherited.turn(turn_id)
+
+    def turn_numbered(self, number: int) -> Turn | None:
+        """Return the turn with this number."""
+        return self._own.turn_numbered(number) or self._inherited.turn_numbered(number)
+
+    def turn_started_after(self, version: int) -> Turn | None:
+        """Return the first turn, in sight or not, that started after a version."""
+        if version < self._base:
+            for shared in reversed(lineage_of(self._connection, self._key)):
+                if version < shared.version:
+                    there = StoredRecords(self._connection, shared.key, shared.started)
+                    turn = there.turn_started_after(version)
+                    if turn is not None and turn.started_version <= shared.version:
+                        return self.turn(turn.turn_id)
+        return self._own.turn_started_after(version)
+
+    def message(self, index: int) -> Placed | None:
+        """Return the message with this index."""
+        return self._own.message(index) or self._inherited.message(index)
+
+    def named(self, message_id: str) -> Placed | None:
+        """Return the message that was given this id."""
+        return self._own.named(message_id) or self._inherited.named(message_id)
+
+    def move(self, version: int) -> Move | None:
+        """Return the move at this version."""
+        return self._own.move(version) or self._inherited.move(version)
+
+    def loss(self, version: int) -> Loss | None:
+        """Return the loss that was declared at this version."""
+        return self._own.loss(version) or self._inherited.loss(version)
+
+    def last_move(self, through: int) -> Move | None:
+        """Return the newest move up to a version; each fork begins with one."""
+        if through > self._base:
+            return self._own.last_move(through)
+        for shared in lineage_of(self._connection, self._key):
+            there = StoredRecords(self._connection, shared.key, shared.started)
+            move = there.last_move(min(through, shared.version))
+            if move is not None:
+                return move
+        return None
