@@ -4,7 +4,7 @@
 
 import { address, isAborted, read } from "./api.js";
 import { changesPane, comparePane } from "./changes.js";
-import { byId } from "./dom.js";
+import { byId, fill } from "./dom.js";
 import { eventPane } from "./event_pane.js";
 import { historyOf } from "./history.js";
 import { latest } from "./latest.js";
@@ -53,7 +53,7 @@ export function openSession(first, go) {
     failed: complain,
   });
   const panes = {
-    timeline: { show: async () => {} },
+    timeline: { show: async () => events.reveal() },
     transcript: transcript(where, {
       pane: byId("messages"),
       actions: { goTo, ...past },
@@ -138,6 +138,7 @@ export function openSession(first, go) {
     readSession();
   };
 
+  for (const name of ["changes", "event", "status"]) fill(node(name));
   showName(first.session);
   showLive("connecting");
   const started = Promise.resolve().then(begin);
@@ -170,6 +171,8 @@ export function openSession(first, go) {
       stopLive();
       stopTabs();
       slider.stop();
+      panes.transcript.stop();
+      events.stop();
       for (const asking of [showOpenPane, showEvent, readSession]) asking.stop();
     },
   };

@@ -5,17 +5,19 @@ import { el, fill, time } from "./dom.js";
 import { hashOf, sessionPlace } from "./place.js";
 import { problemNode } from "./notices.js";
 
-/** Return the pane of readiness, fingerprints, lineage and what else is known of the session. */
+/** Return the pane of readiness, fingerprints, lineage and what else the rules know. */
 export function statusPane(place, node) {
   return {
-    async show({ at, session }, signal) {
+    async show({ at }, signal) {
       const ask = (path, query) => read(address(place, path, query), signal);
-      const answers = await Promise.all([
-        section("Readiness", ask("/readiness", { at }), readiness),
+      const state = ask("/state", { at });
+      const shown = await Promise.all([
+        section("Readiness", state, (found) => readiness(found.readiness)),
         section("Fingerprints", ask("/fingerprint", { at }), fingerprints),
+        section("Where it stands", state, standing),
         section("Lineage", ask("/lineage"), (found) => lineage(place, found)),
       ]);
-      if (!signal.aborted) fill(node, answers, session && about(session));
+      if (!signal.aborted) fill(node, shown);
     },
   };
 }
@@ -81,24 +83,29 @@ function lineage(place, found) {
   ];
 }
 
-function about(session) {
-  return el(
-    "section",
-    {},
-    el("h2", {}, "The session"),
-    facts([
-      ["Id", session.session_id],
-      ["Status", session.status],
-      ["Opened", time(session.created_at)],
-      ["Last change", time(session.updated_at)],
-      ["Messages in sight", String(session.messages)],
-      ["Turns in sight", String(session.turns)],
-      ["Running turn", session.turn_id && `${session.turn_id} (${session.turn_status})`],
-      ["Open approvals", String(session.open_gates)],
-      ["Approval mode", session.approval_mode],
-      ["Hash of the newest event", session.head.hash],
-    ]),
-  );
+function standing(state) {
+  const { messages, turns, turn, losses } = state;
+  return facts([
+    ["Session", state.session_id],
+    ["Status", state.status],
+    ["Title", state.title && `${state.title} (by ${state.title_by})`],
+    ["Opened", time(state.created_at)],
+    ["Last change", time(state.updated_at)],
+    ["Messages", `${messages.in_sight} in sight, ${messages.archived} archived, ${messages.ever} ever`],
+    ["Turns", `${turns.in_sight} in sight, ${turns.ever} ever`],
+    ["Turn", turn && `${turn.turn_id}, ${turn.status}`],
+    ["Open calls", names(state.open_calls, (call) => call.name)],
+    ["Open approvals", names(state.open_gates, (gate) => gate.tool ?? gate.kind)],
+    ["Approval mode", state.approval_mode],
+    ["Summary", state.summary_version && `of version ${state.summary_version}`],
+    ["Redo reverts", state.redo_version && `the rewind at version ${state.redo_version}`],
+    ["Open losses", losses.open > 0 ? String(losses.open) : null],
+    ["Hash", state.head.hash],
+  ]);
+}
+
+function names(items, nameOf) {
+  return items.length > 0 ? items.map(nameOf).join(", ") : null;
 }
 
 function facts(rows) {

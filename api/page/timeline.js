@@ -127,6 +127,7 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
   const earlierRow = el("li", { class: "more" }, button(earlier, loadEarlier));
   const laterRow = el("li", { class: "more" }, button(later, loadLater));
 
+  fill(list);
   return {
     /** Show the events around a version, or the last ones for null; return the page that was read. */
     begin(version, wanted) {
@@ -143,6 +144,8 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
       chosen?.scrollIntoView({ block: "nearest" });
       if (focused) chosen?.focus();
     },
+    /** Bring the chosen event into sight, after the timeline itself came into sight. */
+    reveal: () => mark()?.scrollIntoView({ block: "nearest" }),
     /** Show the events of one group, or of all for null. */
     async filter(next) {
       if (next === group) return;
@@ -177,6 +180,10 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
         await (step > 0 ? loadLater() : loadEarlier());
       }
       return found()?.version ?? null;
+    },
+    /** Take no answer any more that is still on its way. */
+    stop() {
+      generation += 1;
     },
     /** Return the event of a version, if it has been read. */
     event: (version) => events.find((event) => event.version === version) ?? null,

@@ -13,6 +13,19 @@ export function transcript(place, { pane, actions, told, failed }) {
   let shown = { at: null, version: null, show: "" };
   let known = new Map();
   let generation = 0;
+  let atEnd = true;
+
+  // Who reads the end goes on reading it, however the room for it changes.
+  const scrolled = () => {
+    atEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 60;
+  };
+  const toEnd = () => {
+    pane.scrollTop = pane.scrollHeight;
+  };
+  const resized = new ResizeObserver(() => atEnd && toEnd());
+  pane.addEventListener("scroll", scrolled);
+  resized.observe(pane);
+  fill(pane);
 
   const ask = (query, signal) => {
     const { at, show } = shown;
@@ -72,7 +85,6 @@ export function transcript(place, { pane, actions, told, failed }) {
     /** Show the last page at a version, or now for null; `grown` if messages were only added. */
     async show({ at, show, grown }, signal) {
       const sameView = grown && shown.at === at && shown.show === show && pages.length > 0;
-      const atEnd = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 60;
       generation += 1;
       shown = { at, show };
       try {
@@ -81,11 +93,17 @@ export function transcript(place, { pane, actions, told, failed }) {
         const page = pageOf(answer);
         // What a reader has opened by hand stays, as long as it is the same view that goes on.
         pages = sameView ? goneOn(pages, page) : [page];
+        const follows = !sameView || atEnd;
         draw();
-        if (!sameView || atEnd) pane.scrollTop = pane.scrollHeight;
+        if (follows) toEnd();
       } catch (error) {
         if (!isAborted(error)) failed(error);
       }
+    },
+    stop() {
+      generation += 1;
+      resized.disconnect();
+      pane.removeEventListener("scroll", scrolled);
     },
   };
 }

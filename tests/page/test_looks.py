@@ -48,6 +48,7 @@ def test_the_panes_of_a_narrow_screen_are_tabs(
 
         timeline = reader.pane("timeline")
         expect(timeline).to_be_visible()
+        expect(timeline.locator('[data-version="16"]')).to_be_in_viewport()
         expect(reader["#pane-transcript"]).to_be_hidden()
         timeline.locator('[data-version="5"]').click()
         reader.at(5, 16)

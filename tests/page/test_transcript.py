@@ -188,6 +188,8 @@ def test_the_event_is_shown_raw_and_the_status_with_its_reasons(
     status = reader.pane("status")
     expect(status).to_contain_text("Not ready")
     expect(status).to_contain_text("turn-running: turn t1 has not ended")
+    expect(status).to_contain_text("t1, running")
+    expect(status).to_contain_text("3 in sight, 0 archived, 3 ever")
     fingerprint = client.get("/sessions/chat/fingerprint", params={"at": 4}).json()
     expect(status).to_contain_text(fingerprint["history"])
     reader.press("End")

@@ -22,6 +22,7 @@ def test_a_session_opens_at_its_end(reader: Reader, chat: str) -> None:
 
     reader.at(LAST, LAST)
     expect(reader["#session-title"]).to_have_text("Three turns")
+    expect(reader[".message"].last).to_be_in_viewport(ratio=1)
     expect(reader["#ready"]).to_have_text("ready")
     expect(reader[".message"]).to_have_count(12)
     expect(reader[".message"].last).to_contain_text("Answer 3.")
@@ -190,3 +191,20 @@ def test_an_address_that_makes_no_sense_is_the_list_or_the_end(reader: Reader, c
 
     reader.page.goto(f"{reader.url}/#////?%%%")
     expect(reader["#list-view"]).to_be_visible()
+
+
+def test_another_session_shows_nothing_of_the_one_before(
+    reader: Reader, client: httpx.Client, chat: str
+) -> None:
+    talk(client, "other", 1)
+    reader.open(chat)
+    expect(reader[".message"]).to_have_count(12)
+
+    reader.open("other")
+    reader.at(6, 6)
+    expect(reader[".message"]).to_have_count(4)
+    expect(reader[".event"]).to_have_count(6)
+    reader.page.go_back()
+    reader.at(LAST, LAST)
+    expect(reader[".message"]).to_have_count(12)
+    expect(reader["#session-title"]).to_have_text("Three turns")
