@@ -71,6 +71,8 @@ const WORDS = {
     `${data.count === null || data.count === undefined ? "unknown" : number(data.count)}: ${data.reason}`,
   "loss-healed": (data) => `of version ${data.loss_version}`,
   "history-imported": (data) => `${data.format}: ${data.source_name}`,
+  "session-forked": (data) =>
+    `of ${data.parent?.session_id} at version ${data.parent?.version}`,
   "session-opened": (data) => data.title ?? "",
   "session-renamed": (data) => data.title ?? "no title",
   "approval-mode-set": (data) => data.mode,
