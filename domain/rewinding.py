@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from domain.commands import Redo, Rewind
 from domain.fields import check_count, check_id
+from domain.identifiers import is_name
 from domain.paths import index_in_sight, meeting, next_turn, spot_of, turn_at, turn_in_sight
 from domain.positions import before_turn
 from domain.records import Records, message_with_id
@@ -79,7 +80,7 @@ def restoring(records: Records, head: Head, command: Redo) -> Restoring:
     check_count(version, "rewind_version", least=1)
     if version is None:
         raise NothingToRedo
-    move = records.move(version)
+    move = records.move(version) if version <= head.version else None
     if move is None or move.kind != "rewound":
         raise NoSuchRewind(version)
     number, onward = meeting(records.branch, spot_of(move.before), spot_of(head))
@@ -119,7 +120,7 @@ def _named(records: Records, head: Head, turn_id: str) -> Turn:
 
 
 def _holding(records: Records, head: Head, message_id: str) -> Turn:
-    message = message_with_id(records, message_id)
+    message = message_with_id(records, message_id) if is_name(message_id) else None
     if message is None or not index_in_sight(records.branch, spot_of(head), message.index):
         raise NoSuchMessage("before_message")
     turn = records.turn(message.turn_id)

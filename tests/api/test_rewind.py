@@ -166,6 +166,7 @@ MEANINGLESS: list[tuple[Json, Problem]] = [
     ({"to_turn": "../t1"}, (422, "invalid-value", ["/to_turn"])),
     ({"before_message": "nobody's"}, (404, "no-such-message", ["/before_message"])),
     ({"before_message": "t9:1"}, (404, "no-such-message", ["/before_message"])),
+    ({"before_message": "\0"}, (404, "no-such-message", ["/before_message"])),
     ({"before_message": "t2:2"}, (422, "invalid-value", ["/before_message"])),
     ({"to_version": 0}, (422, "invalid-value", ["/to_version"])),
     ({"to_version": 3}, (422, "invalid-value", ["/to_version"])),
