@@ -145,3 +145,10 @@ LastDay: TypeAlias = Annotated[
     str | None,
     typer.Option("--to", metavar="DAY", help="The last day, in UTC.", callback=_day),
 ]
+Interrupt: TypeAlias = Annotated[
+    bool, typer.Option("--interrupt", help="Also if a turn runs, which is interrupted for it.")
+]
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Tell what would change, and change nothing.")
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -18,7 +18,9 @@ from api.cli.options import (
     Actor,
     All,
     At,
+    DryRun,
     FirstDay,
+    Interrupt,
     Json,
     LastDay,
     MaybeSession,
@@ -34,6 +36,7 @@ from api.cli.options import (
     Until,
     Url,
     WithSession,
+    Yes,
 )
 from api.cli.output import abandon, complain
 
@@ -273,6 +276,87 @@ def replay_command(
         readiness=ready,
     )
     replay(project, url, session, wanted, interactive=interactive, as_json=as_json)
+
+
+@app.command("rewind")
+def rewind_command(
+    session: Session,
+    turns: Annotated[
+        int | None, typer.Option("--turns", metavar="N", min=1, help="The last N, or all.")
+    ] = None,
+    to_turn: Annotated[
+        str | None, typer.Option("--to-turn", metavar="ID", help="This turn and all after it.")
+    ] = None,
+    before_message: Annotated[
+        str | None,
+        typer.Option(
+            "--before-message", metavar="ID", help="The turn that begins with it, and all after."
+        ),
+    ] = None,
+    to_version: Annotated[
+        int | None,
+        typer.Option(
+            "--to-version", metavar="V", min=1, max=2**31 - 1, help="All that began after it."
+        ),
+    ] = None,
+    interrupt: Interrupt = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Take the last turns of a session out of sight; nothing of them is lost.
+
+    What would change is shown first, and asked about on a terminal. Name one of --turns, --to-turn,
+    --before-message and --to-version.
+    """
+    from api.cli.going_back import Manner, rewind
+    from api.cli.wanted import RewindWanted
+
+    targets = (turns, to_turn, before_message, to_version)
+    if sum(target is not None for target in targets) != 1:
+        sentence = "name one of --turns, --to-turn, --before-message and --to-version"
+        raise Failure("usage", sentence, failures.UNFIT)
+    wanted = RewindWanted(
+        turns=turns,
+        to_turn=to_turn,
+        before_message=before_message,
+        to_version=to_version,
+        interrupt=interrupt,
+        dry_run=dry_run,
+    )
+    manner = Manner(yes=yes, as_json=as_json)
+    _end(rewind(project, url, session, wanted, manner))
+
+
+@app.command("redo")
+def redo_command(
+    session: Session,
+    rewind_version: Annotated[
+        int | None,
+        typer.Option(
+            "--rewind-version",
+            metavar="V",
+            min=1,
+            max=2**31 - 1,
+            help="What was in sight before this rewind; not given: before the newest.",
+        ),
+    ] = None,
+    interrupt: Interrupt = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Bring back what a rewind took out of sight, or switch to what was there before one."""
+    from api.cli.going_back import Manner, redo
+    from api.cli.wanted import RedoWanted
+
+    wanted = RedoWanted(rewind_version=rewind_version, interrupt=interrupt, dry_run=dry_run)
+    manner = Manner(yes=yes, as_json=as_json)
+    _end(redo(project, url, session, wanted, manner))
 
 
 @app.command("usage")

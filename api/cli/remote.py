@@ -3,6 +3,7 @@
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from http.client import HTTPException, HTTPResponse
 from threading import Event
 from typing import Final, cast
@@ -11,7 +12,15 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
-from api.cli.wanted import AuditFilter, SessionFilter, Status, TextFilter, UsageFilter
+from api.cli.wanted import (
+    AuditFilter,
+    RedoWanted,
+    RewindWanted,
+    SessionFilter,
+    Status,
+    TextFilter,
+    UsageFilter,
+)
 from domain.json_text import JsonValue, NotJson, parse, raw_items, raw_members
 from domain.raw_json import dumped
 
@@ -140,6 +149,14 @@ class Remote:
         }
         return self._pages(_path(session_id, "audit"), query)
 
+    def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
+        """Take turns out of sight, or tell what that would do."""
+        return self._document(_path(session_id, "rewind"), body=_move(wanted))
+
+    def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
+        """Bring turns back into sight, or tell what that would do."""
+        return self._document(_path(session_id, "redo"), body=_move(wanted))
+
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""
         with self._answer(f"/blobs/{quote(digest, safe='')}") as answer:
@@ -242,6 +259,10 @@ _PASSING: Final = frozenset(
         "unfit-database",
     }
 )
+
+
+def _move(wanted: RewindWanted | RedoWanted) -> bytes:
+    return dumped({name: value for name, value in asdict(wanted).items() if value is not None})
 
 
 def _path(session_id: str, *more: str) -> str:

@@ -10,7 +10,14 @@ from typing import Protocol
 from api.cli.opening import the_log
 from api.cli.remote import Remote
 from api.cli.stored import Stored
-from api.cli.wanted import AuditFilter, SessionFilter, TextFilter, UsageFilter
+from api.cli.wanted import (
+    AuditFilter,
+    RedoWanted,
+    RewindWanted,
+    SessionFilter,
+    TextFilter,
+    UsageFilter,
+)
 
 
 class Source(Protocol):
@@ -64,6 +71,14 @@ class Source(Protocol):
 
     def audit(self, session_id: str, wanted: AuditFilter) -> Iterator[bytes]:
         """Yield the lines of a session's audit, oldest first."""
+        ...
+
+    def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
+        """Take turns out of sight, or tell what that would do."""
+        ...
+
+    def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
+        """Bring turns back into sight, or tell what that would do."""
         ...
 
     def blob(self, digest: str) -> Iterator[bytes]:

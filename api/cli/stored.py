@@ -8,8 +8,17 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from api.cli.failures import Failure
+from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_views import stored_texts, stored_usage
-from api.cli.wanted import NO_PARENT, AuditFilter, SessionFilter, TextFilter, UsageFilter
+from api.cli.wanted import (
+    NO_PARENT,
+    AuditFilter,
+    RedoWanted,
+    RewindWanted,
+    SessionFilter,
+    TextFilter,
+    UsageFilter,
+)
 from api.session_shapes import event_json, session_shape
 from api.shapes import readiness_shape
 from api.verification_shapes import verification_shape
@@ -172,6 +181,14 @@ class Stored:
         )
         lines = whole_audit(self._log.database, found, query)
         return (dumped(line_shape(line)) for line in lines)
+
+    def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
+        """Take turns out of sight, or tell what that would do."""
+        return stored_rewind(self._log, self._target(session_id), wanted)
+
+    def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
+        """Bring turns back into sight, or tell what that would do."""
+        return stored_redo(self._log, self._target(session_id), wanted)
 
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""

@@ -1,4 +1,4 @@
-"""Which sessions does a command ask for?"""
+"""What does a command ask for?"""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -49,3 +49,34 @@ class TextFilter:
     role: Literal["user", "assistant", "system", "developer", "tool"] | None = None
     first: str | None = None
     last: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The history that a command was shown; `fingerprint` is hex."""
+
+    history_version: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewindWanted:
+    """Which turns go out of sight: one of the four targets names them."""
+
+    turns: int | None = None
+    to_turn: str | None = None
+    before_message: str | None = None
+    to_version: int | None = None
+    interrupt: bool = False
+    dry_run: bool = False
+    head: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedoWanted:
+    """Which turns come back: those of the newest rewind, or of the one at a version."""
+
+    rewind_version: int | None = None
+    interrupt: bool = False
+    dry_run: bool = False
+    head: Claim | None = None

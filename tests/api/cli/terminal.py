@@ -50,6 +50,11 @@ class Terminal:
                     return lines
             assert self._read(), f"it ended and never showed {text}: {new}"
 
+    def asks(self, text: str) -> None:
+        """Wait for a text, wherever it is written."""
+        while text not in self.written[self.looked_at :].decode("utf-8", "ignore"):
+            assert self._read(), f"it ended and never asked {text}: {self.written.decode()}"
+
     def resize(self, columns: int, lines: int) -> None:
         """Make the window larger or smaller."""
         size = struct.pack("HHHH", lines, columns, 0, 0)
