@@ -5,12 +5,13 @@ import { button, count, el, fill, put } from "./dom.js";
 import { oneLine } from "./inert.js";
 import { problemNode } from "./notices.js";
 
+const PAGE = 200;
 const KINDS = { "+": "added", "-": "removed", "~": "changed" };
 
 /** Show in `node` what changed from one version to another. */
 export async function showDiff(place, node, { from, to }, signal) {
   try {
-    const url = address(place, "/diff", { from, to });
+    const url = address(place, "/diff", { from, to, limit: PAGE });
     const text = await readText(url, "text/plain", signal);
     fill(node, text.trim() === "" ? nothing(from, to) : lines(text));
   } catch (error) {
@@ -35,12 +36,17 @@ export function changesPane(place, node) {
   };
 }
 
-/** Return the pane that compares two versions; `choose(from, to)` puts them into the address. */
-export function comparePane(place, node, choose) {
+/**
+ * Return the pane that compares two versions; `choose(from, to)` puts them into the address, and
+ * `current()` is the version that a reader is at.
+ */
+export function comparePane(place, node, { choose, current }) {
   const from = versionField("From version");
   const to = versionField("to version");
   const body = el("div", { class: "diff", tabindex: "0", "aria-label": "Differences" });
-  let now = { version: 1 };
+  const take = (field) => () => {
+    field.input.value = String(current());
+  };
   let asked = "";
   const submit = (event) => {
     event.preventDefault();
@@ -50,15 +56,14 @@ export function comparePane(place, node, choose) {
     "form",
     { class: "compare", on: { submit } },
     from.label,
-    button("This one", () => (from.input.value = String(now.version)), { class: "quiet" }),
+    button("This one", take(from), { class: "quiet" }),
     to.label,
-    button("This one", () => (to.input.value = String(now.version)), { class: "quiet" }),
+    button("This one", take(to), { class: "quiet" }),
     el("button", { type: "submit", class: "primary" }, "Compare"),
   );
   fill(node, form, body);
   return {
     async show({ version, last, place: at }, signal) {
-      now = { version };
       const wanted = { from: at.from ?? 1, to: at.to ?? version };
       from.input.max = to.input.max = String(last);
       const given = at.from !== null || at.to !== null;

@@ -67,7 +67,10 @@ export function openSession(first, go) {
     }),
     changes: changesPane(where, node("changes")),
     event: eventPane(where, node("event")),
-    compare: comparePane(where, node("compare"), (from, to) => go({ from, to })),
+    compare: comparePane(where, node("compare"), {
+      choose: (from, to) => go({ from, to }),
+      current: () => version(),
+    }),
     status: statusPane(where, node("status")),
   };
 
