@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, text
+from sqlalchemy import Connection, Row, column, text
 
 from domain.paths import index_in_sight
+from infrastructure.prepared import Prepared
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.places import Span, finder
 from projections.transcript import Alternative, Others
@@ -29,13 +30,13 @@ def alternatives(
     followed = _followed(moment, own)
     params = {
         "session_key": moment.key,
-        "places": sorted(set(followed.values())),
+        "places": ",".join(map(str, sorted(set(followed.values())))),
         "placed": moment.sight.placed,
         "through": moment.through,
         "most": MOST + 1,
     }
     found: dict[int, list[Row[Any]]] = defaultdict(list)
-    for row in connection.execute(_BEGUN, params):
+    for row in _ALTERNATIVES.run(connection, params):
         found[row.place].append(row)
     find, spot = finder(connection, moment), moment.sight.spot
     seen = {
@@ -84,11 +85,12 @@ _NEXT: Final = (
     "AND n.first_turn > {} ORDER BY n.first_turn LIMIT 1)"
 )
 # Of branches that begin at one index, the last one has what is there; the others have nothing.
-_BEGUN: Final = text(
+# Crosswise, so that what was found is looked up; a plus keeps moves from being read by version.
+_BEGUN: Final = (
     "WITH begun AS ("  # noqa: S608 - made of constants
     "SELECT b.parent_index AS place, b.first_turn, b.first_index, "
     f"{_NEXT.format('b.first_turn')} AS beyond FROM branches b "
-    "WHERE b.session_key = :session_key AND b.parent_index IN :places "
+    "WHERE b.session_key = :session_key AND b.parent_index IN ({places}) "
     "AND b.first_index < :placed"
     "), held AS ("
     "SELECT place, first_index, count(*) OVER (PARTITION BY place) AS begun, "
@@ -99,15 +101,25 @@ _BEGUN: Final = text(
     "UNION ALL SELECT place, place + 1, max(begun), 0 FROM held GROUP BY place) "
     'SELECT c.place, c.begun, c.own, m."index" AS stands, m.turn_id, m.version, '
     "CASE WHEN m.named THEN m.message_id ELSE m.turn_id || m.message_id END AS message_id, "
-    "(SELECT max(v.version) FROM moves v WHERE v.session_key = :session_key "
-    "AND v.kind = 'rewound' AND v.version <= :through "
+    "(SELECT max(+v.version) FROM moves v WHERE v.session_key = :session_key "
+    "AND v.kind = 'rewound' AND +v.version <= :through "
     'AND v.before_tip >= m."index" '
     f"AND v.before_tip < coalesce({_NEXT.format('x.number')}, {2**31 - 1})) AS rewind_version "
-    "FROM candidate c "
-    'JOIN messages m ON m.session_key = :session_key AND m."index" = c.first_index '
-    "JOIN turns x ON x.session_key = :session_key AND x.turn_id = m.turn_id "
+    "FROM candidate c CROSS JOIN messages m CROSS JOIN turns x "
     "LEFT JOIN branches o ON o.session_key = :session_key AND o.first_turn = x.branch "
-    "WHERE c.own = 1 OR (c.first_index < :placed "
-    "AND (o.first_index IS NULL OR o.first_index < c.first_index)) "
+    'WHERE m.session_key = :session_key AND m."index" = c.first_index '
+    "AND x.session_key = :session_key AND x.turn_id = m.turn_id "
+    "AND (c.own = 1 OR (c.first_index < :placed "
+    "AND (o.first_index IS NULL OR o.first_index < c.first_index))) "
     'ORDER BY m."index"'
-).bindparams(bindparam("places", expanding=True))
+)
+_LISTED: Final = {
+    "sqlite": "SELECT value FROM json_each('[' || :places || ']')",
+    "postgresql": "SELECT CAST(unnest(string_to_array(:places, ',')) AS integer)",
+}
+_ALTERNATIVES: Final = Prepared(
+    lambda dialect: text(_BEGUN.replace("{places}", _LISTED[dialect])).columns(
+        *map(column, ("place", "begun", "own", "stands", "turn_id", "version")),
+        *map(column, ("message_id", "rewind_version")),
+    )
+)
