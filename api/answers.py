@@ -40,6 +40,11 @@ def _with(shape: Json, **members: Json) -> Json:
     return {**shape, "properties": {**shape["properties"], **members}}
 
 
+def _with(shape: Json, **members: Json) -> Json:
+    """Return an object that can have these, too."""
+    return {**shape, "properties": {**shape["properties"], **members}}
+
+
 _HEAD: Final = {"head": _named("Head")}
 _STANDS: Final = {**_HEAD, "readiness": _named("Readiness"), "through_version": _NUMBER}
 _GONE: Final = {
@@ -186,26 +191,25 @@ SCHEMAS: Final[dict[str, Json]] = {
         total=_shape(**_COUNTS, costs=_OBJECTS),
         **_BEHIND,
     ),
-    "Audit": _shape(
-        items={
-            "type": "array",
-            "items": _shape(
-                version=_NUMBER,
-                id=_TEXT,
-                at=_TIME,
-                actor=_MAYBE,
-                producer={"type": ["object", "null"]},
-                type=_TEXT,
-                turn_id=_MAYBE,
-                what=_TEXT,
-                effect={"type": "string", "enum": ["history", "none"]},
-                bears_on={"type": ["array", "null"], "items": _TEXT},
-                hash=_TEXT,
-            ),
-        },
-        next_cursor=_MAYBE,
-        **_STANDS,
+    "AuditLine": _with(
+        _shape(
+            version=_NUMBER,
+            id=_TEXT,
+            at=_TIME,
+            actor=_MAYBE,
+            producer={"type": ["object", "null"]},
+            type=_TEXT,
+            turn_id=_MAYBE,
+            what=_TEXT,
+            effect={"type": "string", "enum": ["history", "none"]},
+            bears_on={"type": ["array", "null"], "items": _TEXT},
+            hash=_TEXT,
+        ),
+        tool=_TEXT,
+        late=_FLAG,
+        rewound_by={"type": "integer", "description": "Of a turn that is out of sight."},
     ),
+    "Audit": _shape(items=_list("AuditLine"), next_cursor=_MAYBE, **_STANDS),
     "Import": _shape(
         import_id=_TEXT,
         status=_TEXT,

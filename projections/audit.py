@@ -27,6 +27,7 @@ TELLING: Final = frozenset(
         "message-recorded",
         "records-lost",
         "rewind-reverted",
+        "session-forked",
         "session-renamed",
         "tool-call-completed",
         "tool-call-requested",
@@ -50,6 +51,7 @@ _PLAIN: Final = {
 }
 BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "session-opened": ("session",),
+    "session-forked": ("session", "transcript"),
     "session-renamed": ("session",),
     "session-configured": ("session",),
     "approval-mode-set": ("session",),
@@ -81,11 +83,20 @@ BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def audit_shape(
-    envelope: Envelope, hash_: bytes, fact: e.Fact | None, tool: str | None = None
+    envelope: Envelope,
+    hash_: bytes,
+    fact: e.Fact | None,
+    tool: str | None = None,
+    rewound_by: int | None = None,
 ) -> Shape:
-    """Return one fact's line; `fact` is needed for the types in `TELLING` only.
+    """Return one fact's line.
 
-    `tool` is the name of the tool that the fact is about, where the fact itself does not say it.
+    Args:
+        envelope: The fact's envelope.
+        hash_: Its place in the chain.
+        fact: What it says; needed for the types in `TELLING` only.
+        tool: The name of the tool that it is about, where it does not say that itself.
+        rewound_by: The version of the rewind by which its turn is out of sight.
     """
     producer = envelope.producer
     late = envelope.type == "tool-call-completed" and envelope.affects == "none"
@@ -114,6 +125,8 @@ def audit_shape(
         shape["tool"] = named
     if late:
         shape["late"] = True
+    if rewound_by is not None:
+        shape["rewound_by"] = rewound_by
     return shape | {"hash": hash_.hex()}
 
 
@@ -174,6 +187,8 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
         case e.RewindReverted(turns=turns, messages=messages, rewind_version=version):
             back = f"{_count(turns, 'turn')} and {_count(messages, 'message')}"
             return f"{back} came back into sight, as before the rewind at version {version}"
+        case e.SessionForked(parent=parent):
+            return f"the session began as {parent.session_id} was at version {parent.version}"
         case e.GateOpened(gate_id=gate_id, kind=kind):
             return f"gate {gate_id} asks for {'a permission' if kind == 'permission' else 'input'}"
         case e.GateDecided(gate_id=gate_id, verdict=verdict, decided_by=by, via=via):

@@ -22,6 +22,7 @@ COLUMNS: Final = (
     "effect",
     "bears_on",
     "late",
+    "rewound_by",
     "id",
     "hash",
 )

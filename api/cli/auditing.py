@@ -68,6 +68,8 @@ def _marks(line: JsonValue) -> Iterator[str]:
         yield "history"
     if text_of(line, "late"):
         yield "late"
+    if rewound_by := text_of(line, "rewound_by"):
+        yield f"rewound by {rewound_by}"
 
 
 def _write_array(lines: Iterator[bytes]) -> None:

@@ -36,9 +36,9 @@ MEDIA: Final[Mapping[str, Form]] = {
 }
 _EXAMPLE: Final = (
     "version,at,actor,producer_id,producer_epoch,producer_sequence,type,turn_id,tool,what,effect,"
-    "bears_on,late,id,hash\r\n"
+    "bears_on,late,rewound_by,id,hash\r\n"
     "2,2026-01-01T12:00:00.000000Z,local,runner-1,1,1,turn-started,turn-1,,"
-    "a turn began with 1 message,history,turn transcript,,01890a5d-ac96-774b-bcce-b302099a8057,"
+    "a turn began with 1 message,history,turn transcript,,,01890a5d-ac96-774b-bcce-b302099a8057,"
     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\r\n"
 )
 _SAID: Final[dict[int | str, dict[str, Any]]] = {

@@ -18,6 +18,7 @@ from infrastructure import tables as t
 from infrastructure.database import Readable
 from infrastructure.inside import Inside
 from infrastructure.reading.moment import Moment, version_at
+from infrastructure.reading.rewinds import RewindsThen, rewinds_then
 from infrastructure.reading.tools import about_tool, tools_of
 from infrastructure.recorder import stored_fact
 from infrastructure.serialization import decode
@@ -33,12 +34,14 @@ class AuditLine:
 
     Attributes:
         tool: The name of the tool that it is about.
+        rewound_by: The version of the rewind by which its turn is out of sight.
     """
 
     envelope: Envelope
     hash: bytes
     fact: Fact | None
     tool: str | None = None
+    rewound_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ class AuditQuery:
 
 def line_shape(line: AuditLine) -> Shape:
     """Return a line as the contract shows it."""
-    return audit_shape(line.envelope, line.hash, line.fact, line.tool)
+    return audit_shape(line.envelope, line.hash, line.fact, line.tool, line.rewound_by)
 
 
 def audit(connection: Connection, moment: Moment, query: AuditQuery) -> Sequence[AuditLine]:
@@ -84,9 +87,10 @@ def _pages(database: Readable, moment: Moment, query: AuditQuery) -> Iterator[Au
     """Yield lines, read by as many as the query's limit at a time."""
     with database.read() as connection:
         least, last = _between(connection, moment, query)
+        rewinds = rewinds_then(connection, moment)
         about = None if query.tool is None else about_tool(connection, moment.key, query.tool)
     if about is None:
-        yield from _following(database, moment, query, least, last)
+        yield from _following(database, rewinds, query, least, last)
         return
     versions = sorted(
         (version for version in about if least <= version <= last), reverse=not query.ascending
@@ -94,18 +98,18 @@ def _pages(database: Readable, moment: Moment, query: AuditQuery) -> Iterator[Au
     for start in range(0, len(versions), PAGE):
         some = t.events.c.version.in_(versions[start : start + PAGE])
         with database.read() as connection:
-            lines = _lines(connection, moment, _facts(moment.key, query).where(some))
+            lines = _lines(connection, rewinds, _facts(moment.key, query).where(some))
         yield from (line for line in lines if line.tool == query.tool)
 
 
 def _following(
-    database: Readable, moment: Moment, query: AuditQuery, least: int, last: int
+    database: Readable, rewinds: RewindsThen, query: AuditQuery, least: int, last: int
 ) -> Iterator[AuditLine]:
     while True:
         among = t.events.c.version.between(least, last)
-        statement = _facts(moment.key, query).where(among).limit(query.limit)
+        statement = _facts(rewinds.moment.key, query).where(among).limit(query.limit)
         with database.read() as connection:
-            lines = _lines(connection, moment, statement)
+            lines = _lines(connection, rewinds, statement)
         yield from lines
         if len(lines) < query.limit:
             return
@@ -152,7 +156,8 @@ def _facts(key: int, query: AuditQuery) -> Select[Any]:
     return statement
 
 
-def _lines(connection: Connection, moment: Moment, statement: Select[Any]) -> list[AuditLine]:
+def _lines(connection: Connection, rewinds: RewindsThen, statement: Select[Any]) -> list[AuditLine]:
+    moment = rewinds.moment
     stream = (moment.target.project_id, moment.target.session_id, moment.key)
     stored = [(row, stored_fact(row, stream, b"")) for row in connection.execute(statement)]
     facts = {
@@ -165,12 +170,18 @@ def _lines(connection: Connection, moment: Moment, statement: Select[Any]) -> li
         for row, fact in stored
     }
     tools = tools_of(connection, moment.key, facts)
+    out = rewinds.that_took_out(connection, (fact.envelope.turn_id for _, fact in stored))
     return [
         AuditLine(
             envelope=fact.envelope,
             hash=fact.hash,
             fact=told,
             tool=tool_in(told) or tools.get(fact.envelope.version),
+            rewound_by=(
+                None  # it names a turn, and stays in sight itself
+                if fact.topic == "history-rewound"
+                else out.get(fact.envelope.turn_id or "")
+            ),
         )
         for (_, fact), told in zip(stored, facts.values(), strict=True)
     ]

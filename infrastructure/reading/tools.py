@@ -10,16 +10,12 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    String,
     bindparam,
-    cast,
     func,
     null,
     select,
-    text,
     union_all,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from domain import events as e
 from domain.events import Fact
@@ -27,6 +23,7 @@ from domain.identifiers import is_id, is_name
 from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
+from infrastructure.reading.given import given
 
 _C: Final = t.calls.c
 _G: Final = t.gates.c
@@ -119,25 +116,16 @@ def _tool() -> ColumnElement[str | None]:
 
 
 def _named(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
-    """Look up each of the keys that are given as JSON.
-
-    Joined to the left, so that SQLite begins with the keys.
-    """
-    calls, gates = _each(dialect, "calls"), _each(dialect, "gates")
-    if dialect == "sqlite":
-        turn_id, call_id = (func.json_extract(calls.c.value, f"$[{n}]") for n in range(2))
-        gate_id = gates.c.value
-    else:
-        turn_id, call_id = (calls.c.value.op("->>")(n) for n in range(2))
-        gate_id = gates.c.value.op("#>>")(text("'{}'"))
-    of_calls = calls.outerjoin(
+    calls, gates = given(dialect, "calls"), given(dialect, "gates")
+    turn_id, call_id = calls.pair
+    of_calls = calls.rows.outerjoin(
         t.calls,
         (_C.session_key == bindparam("session_key"))
         & (_C.turn_id == turn_id)
         & (_C.tool_call_id == call_id),
     )
-    of_gates = gates.outerjoin(
-        t.gates, (_G.session_key == bindparam("session_key")) & (_G.gate_id == gate_id)
+    of_gates = gates.rows.outerjoin(
+        t.gates, (_G.session_key == bindparam("session_key")) & (_G.gate_id == gates.text)
     )
     return union_all(
         select(_C.completed_version.label("first"), null().label("last"), _C.name).select_from(
@@ -145,14 +133,6 @@ def _named(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
         ),
         select(_G.opened_version, _G.closed_version, _tool()).select_from(of_gates),
     )
-
-
-def _each(dialect: str, name: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
-    keys = bindparam(name, type_=String())
-    if dialect == "sqlite":
-        return func.json_each(keys).table_valued("value", name=f"{name}_asked")
-    found: Any = func.jsonb_array_elements(cast(keys, JSONB))
-    return found.table_valued("value", name=f"{name}_asked").render_derived()
 
 
 _NAMED: Final = Prepared(_named)

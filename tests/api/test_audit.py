@@ -197,6 +197,21 @@ def test_what_cannot_be_told_is_a_problem_before_any_line(client: httpx.Client, 
     assert problem(answer)[1] == "no-such-event"
 
 
+@pytest.mark.usefixtures("two_turns")
+def test_what_was_rewound_stays_in_the_audit_and_says_by_which_rewind(
+    client: httpx.Client,
+) -> None:
+    assert client.post("/sessions/s/rewind", json={"turns": 1}).status_code == 200
+
+    found = {line["version"]: line.get("rewound_by") for line in lines(client)}
+    assert found == dict.fromkeys([1, 2, 3, 4, 8]) | dict.fromkeys([5, 6, 7], 8)
+    assert lines(client)[-1]["what"] == "1 turn and 2 messages went out of sight, from version 5 on"
+    assert not any("rewound_by" in line for line in lines(client, at=7))
+    table = client.get("/sessions/s/audit", params={"format": "csv"}).text
+    rows = [*csv.DictReader(StringIO(table, newline=""))]
+    assert [row["rewound_by"] for row in rows] == ["", "", "", "", "8", "8", "8", ""]
+
+
 def test_a_tool_is_named_and_found_also_where_the_fact_does_not_name_it(
     client: httpx.Client,
 ) -> None:

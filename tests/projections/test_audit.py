@@ -3,6 +3,7 @@
 import pytest
 
 from domain import events as e
+from domain.events.history import ForkPoint
 from domain.events.turn import TurnError
 from domain.messages import Author, Message
 from domain.raw_json import RawJson, dumped
@@ -15,6 +16,10 @@ SECRET = "SECRET words"
 HIDDEN = RawJson(b'"SECRET words"')
 FACTS: list[tuple[e.SessionEvent, str]] = [
     (e.SessionOpened(title=SECRET, config=HIDDEN), "the session was opened"),
+    (
+        e.SessionForked(parent=ForkPoint(session_id="s1", version=7, hash=""), title=SECRET),
+        "the session began as s1 was at version 7",
+    ),
     (e.SessionRenamed(title=SECRET), "the session was renamed (person)"),
     (e.SessionRenamed(title=None), "the session lost its title (person)"),
     (e.SessionConfigured(config=HIDDEN), "the session was configured"),
@@ -171,6 +176,14 @@ def test_a_late_result_is_marked() -> None:
     assert (told["late"], told["bears_on"]) == (True, ())
     told = audit_shape(timely.envelope, timely.hash, timely.event)
     assert ("late" in told, told["bears_on"]) == (False, ("transcript",))
+
+
+def test_a_line_of_a_turn_that_was_rewound_says_by_which_rewind() -> None:
+    (entry,) = recorded(started())
+
+    assert "rewound_by" not in audit_shape(entry.envelope, entry.hash, entry.event)
+    told = audit_shape(entry.envelope, entry.hash, entry.event, rewound_by=9)
+    assert told["rewound_by"] == 9
 
 
 @pytest.mark.parametrize(

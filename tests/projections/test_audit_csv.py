@@ -18,7 +18,7 @@ def cells(line: bytes) -> list[str]:
 def test_the_columns_stay_as_they_are() -> None:
     assert csv_header() == (
         b"version,at,actor,producer_id,producer_epoch,producer_sequence,type,turn_id,tool,what,"
-        b"effect,bears_on,late,id,hash\r\n"
+        b"effect,bears_on,late,rewound_by,id,hash\r\n"
     )
 
 
@@ -28,7 +28,7 @@ def test_a_line_has_a_cell_for_each_column() -> None:
 
     assert line == (
         b"1,1970-01-01T00:00:01.000000Z,,runner,1,1,turn-started,t1,,"
-        b"a turn began with 1 message,history,turn transcript,,event-1,"
+        b"a turn began with 1 message,history,turn transcript,,,event-1,"
         + entry.hash.hex().encode()
         + b"\r\n"
     )
@@ -36,12 +36,12 @@ def test_a_line_has_a_cell_for_each_column() -> None:
 
 def test_what_is_not_there_is_an_empty_cell() -> None:
     (entry,) = recorded(returned(), affects="none")
-    line = csv_line(audit_shape(entry.envelope, entry.hash, entry.event, "ls"))
+    line = csv_line(audit_shape(entry.envelope, entry.hash, entry.event, "ls", 9))
 
     assert cells(line)[2:6] == ["", "", "", ""]
     assert cells(line)[8] == "ls"
-    assert cells(line)[10:13] == ["none", "", "true"]
-    assert cells(csv_line({})) == [""] * 15
+    assert cells(line)[10:14] == ["none", "", "true", "9"]
+    assert cells(csv_line({})) == [""] * 16
 
 
 @pytest.mark.parametrize(

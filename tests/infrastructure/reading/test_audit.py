@@ -1,5 +1,6 @@
 """Whatever was recorded is in the audit, and each filter finds what it says and all of it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -10,7 +11,8 @@ from hypothesis.strategies import SearchStrategy
 
 from domain import commands as c
 from domain import events as e
-from domain.evolve import fold
+from domain.evolve import evolve, fold
+from domain.paths import found_in, spot_of, turn_in_sight
 from domain.recorded import Recorded
 from domain.registry import KINDS
 from domain.state import State
@@ -18,6 +20,7 @@ from infrastructure.command_handler import Target
 from infrastructure.reading.audit import PAGE, AuditLine, AuditQuery, audit, whole_audit
 from infrastructure.reading.moment import At, moment
 from tests.domain.test_laws import HISTORIES, Step, in_its_turn
+from tests.infrastructure.families import asked, forked
 from tests.infrastructure.journeys import by_hand, eventful
 from tests.infrastructure.reading.asking import counted, gated_turn, long_session, looked
 from tests.infrastructure.reading.test_cost import plan, scans
@@ -87,6 +90,21 @@ def tool_said(state: State, fact: Recorded) -> str | None:
             return None
 
 
+def taken_out(facts: Sequence[Recorded]) -> dict[str, int]:
+    """Return the turns that are out of sight after these facts, each by which it went last."""
+    state, seen, out = State(), set[str](), dict[str, int]()
+    for fact in facts:
+        state.apply(evolve(state, fact))
+        find, here = found_in(state.branches), spot_of(state.head)
+        now = {
+            turn.turn_id for turn in state.turns.values() if turn_in_sight(find, here, turn.number)
+        }
+        out |= dict.fromkeys(seen - now, fact.version)
+        out = {turn_id: version for turn_id, version in out.items() if turn_id not in now}
+        seen = now
+    return out
+
+
 @COUNT
 @given(history=HISTORIES, query=QUERIES, ago=st.integers(0, 20), data=st.data())
 def test_nothing_that_was_recorded_is_missing_from_the_audit(
@@ -115,6 +133,13 @@ def test_nothing_that_was_recorded_is_missing_from_the_audit(
             assert tool_said(state, fact) in {None, line.tool}
 
     at = At(version=max(1, len(facts) - ago))
+    for when in (None, at):
+        then = facts[: None if when is None else when.version]
+        out = taken_out(then)
+        for line in paged(store, where, AuditQuery(limit=99), when):
+            is_rewind = line.envelope.type == "history-rewound"
+            by = None if is_rewind else out.get(line.envelope.turn_id or "")
+            assert line.rewound_by == by
     found = paged(store, where, replace(query, limit=99), at)
     every = paged(store, where, AuditQuery(limit=99, ascending=query.ascending), at)
     assert found == [line for line in every if wanted(line, query)]
@@ -274,3 +299,92 @@ def test_a_page_of_the_views_moment_is_the_audit_then(store: Store) -> None:
     lines = looked(store, lambda c, m: audit(c, m, AuditQuery(limit=99)), At(version=7))
 
     assert [line.envelope.version for line in lines] == list(range(1, 8))
+
+
+def test_what_was_rewound_says_by_which_rewind_and_nothing_more_once_it_is_back(
+    store: Store,
+) -> None:
+    def move(command: c.Rewind | c.Redo) -> None:
+        carry_out(store, target("s1"), Step(commands=(command,), producer=None))
+
+    def rewound(at: int | None = None) -> dict[str, set[int | None]]:
+        lines = whole(store, target("s1"), AuditQuery(), None if at is None else At(version=at))
+        found: dict[str, set[int | None]] = {}
+        for line in lines:
+            found.setdefault(line.envelope.turn_id or "", set()).add(line.rewound_by)
+        return found
+
+    for name in ("t1", "t2", "t3"):
+        store.append(turn(name))
+    move(c.Rewind(turns=1))
+    store.append(turn("t4"))
+    late = b'{"turn_id":"t3","tool_call_id":"c2","output":"late"}'
+    store.append([propose("tool-call-completed", late)])
+    move(c.Rewind(turns=2))
+    third = {"": {None}, "t1": {None}}
+
+    # A rewind names the first turn that it took out, and is in sight itself.
+    assert rewound(13) == third | {"t2": {None}, "t3": {None}}
+    assert rewound(18) == third | {"t2": {None}, "t3": {14, None}, "t4": {None}}
+    assert rewound() == third | {"t2": {20, None}, "t3": {14, None}, "t4": {20}}
+    assert [line.rewound_by for line in whole(store, target("s1"), AuditQuery(tool="ls"), None)][
+        -1
+    ] == 20
+
+    move(c.Redo(rewind_version=14))
+    assert rewound() == third | {"t2": {None}, "t3": {None}, "t4": {20}}
+
+
+@pytest.mark.parametrize("rewinds", [1, 30])
+def test_a_page_takes_as_many_statements_however_often_a_session_was_rewound(
+    store: Store, rewinds: int
+) -> None:
+    for number in range(rewinds):
+        store.append([*turn(f"t{2 * number}"), *turn(f"t{2 * number + 1}")])
+        carry_out(store, target("s1"), Step(commands=(c.Rewind(turns=1),), producer=None))
+    with counted(store) as (connection, seen):
+        lines = audit(connection, moment(connection, target("s1")), AuditQuery(limit=99))
+
+    assert sum(line.rewound_by is not None for line in lines) == (4 if rewinds == 1 else 44)
+    assert len(seen) == 6
+
+
+def test_a_fork_knows_the_rewinds_of_what_it_began_with(store: Store) -> None:
+    def late(turn_id: str, call: str) -> None:
+        body = f'{{"turn_id":"{turn_id}","tool_call_id":"{call}","output":1}}'.encode()
+        store.append([propose("tool-call-completed", body)], "child", "p2")
+
+    def told_of_child() -> list[tuple[int, str | None, int | None]]:
+        lines = whole(store, target("child"), AuditQuery(), None)
+        return [(line.envelope.version, line.envelope.turn_id, line.rewound_by) for line in lines]
+
+    for name in ("t1", "t2", "t3"):
+        store.append(turn(name))
+    asked(store, "s1", c.Rewind(turns=1))
+    store.append(turn("t4"))
+    forked(store, "s1", "child")
+    asked(store, "s1", c.Rewind(turns=3))
+    store.append(turn("t5"), "child")
+    late("t3", "c2")
+    asked(store, "child", c.Rewind(turns=2))
+    late("t4", "c2")
+    late("t1", "c2")
+
+    began = [(19, None, None)]
+    assert told_of_child() == [
+        *began,
+        *((version, "t5", 25) for version in range(20, 24)),
+        (24, "t3", 14),
+        (25, "t4", None),
+        (26, "t4", 25),
+        (27, "t1", None),
+    ]
+    asked(store, "child", c.Redo(rewind_version=14))
+    assert told_of_child()[5] == (24, "t3", None)
+    asked(store, "child", c.Rewind(turns=3))
+    assert [told_of_child()[place] for place in (1, 5, 7, 8)] == [
+        (20, "t5", 25),
+        (24, "t3", 29),
+        (26, "t4", 25),
+        (27, "t1", 29),
+    ]
