@@ -40,11 +40,6 @@ def _with(shape: Json, **members: Json) -> Json:
     return {**shape, "properties": {**shape["properties"], **members}}
 
 
-def _with(shape: Json, **members: Json) -> Json:
-    """Return an object that can have these, too."""
-    return {**shape, "properties": {**shape["properties"], **members}}
-
-
 _HEAD: Final = {"head": _named("Head")}
 _STANDS: Final = {**_HEAD, "readiness": _named("Readiness"), "through_version": _NUMBER}
 _GONE: Final = {
