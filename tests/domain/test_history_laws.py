@@ -56,12 +56,13 @@ from tests.scenario import (
 
 NUMBERS: Final = st.integers(0, 10_000)
 """Which of those that there are; counted round."""
+INTERRUPT: Final = st.sampled_from([True, True, True, False])
 
 
 WHAT: Final = (
     *("more", "silence", "another", "user"),
     *("call", "call", "other call", "answer", "answer", "other answer"),
-    *("gate", "question", "decision"),
+    *("gate", "question", "decision", "summary"),
 )
 ENDS: Final = ("completed", "completed", "counted", "miscounted", "interrupted")
 
@@ -145,7 +146,10 @@ class Histories(RuleBasedStateMachine):
             "question": asked(f"g{number}", turn_id=turn_id, kind="input"),
             "decision": approved(waiting[-1] if waiting else "g0"),
         }
-        self.carry_out(record(made[what]))
+        if what == "summary":
+            self.sum_up(number)
+        else:
+            self.carry_out(record(made[what]))
 
     def end(self, how: str) -> None:
         records = self.state.turns[self.running].records
@@ -162,8 +166,11 @@ class Histories(RuleBasedStateMachine):
             self.carry_out(record(returned(call, turn_id=turn_id)))
 
     @rule(depth=NUMBERS)
-    def sum_up(self, depth: int) -> None:
+    def have_a_summary(self, depth: int) -> None:
         """Let a summary stand for what is in sight up to a message."""
+        self.sum_up(depth)
+
+    def sum_up(self, depth: int) -> None:
         if self.seen.messages:
             index = self.seen.messages[depth % len(self.seen.messages)]
             through = self.state.messages[index].message_id
@@ -171,9 +178,10 @@ class Histories(RuleBasedStateMachine):
             assert taken is None or isinstance(taken, InvalidValue)
             self.carry_out(record(compacted(through), imported=True))
 
-    # Back and forth
+    # Back and forth: mostly where there is something to go back to
 
-    @rule(turns=st.sampled_from([-1, 0, 1, 1, 1, 2, 3, 99]), interrupt=st.booleans())
+    @precondition(lambda self: self.seen.turns or len(self.facts) % 5 == 0)
+    @rule(turns=st.sampled_from([1, 1, 1, 1, 2, 2, 3, 99, 0, -1]), interrupt=INTERRUPT)
     def rewind_by_count(self, turns: int, interrupt: bool) -> None:
         """Take some turns out."""
         there = len(self.seen.turns)
@@ -184,30 +192,39 @@ class Histories(RuleBasedStateMachine):
             expected = NothingToRewind
         self.rewind(c.Rewind(turns=turns, interrupt=interrupt), expected)
 
-    @rule(turn=NUMBERS, interrupt=st.booleans())
+    @precondition(lambda self: self.seen.turns or len(self.facts) % 5 == 0)
+    @rule(turn=NUMBERS, interrupt=INTERRUPT)
     def rewind_to_turn(self, turn: int, interrupt: bool) -> None:
         """Take out a turn, in sight or not, and all after it."""
-        turn_id = f"t{turn % (self.state.head.started + 2)}"
         seen = self.seen.turns
+        turn_id = f"t{turn // 4 % (self.state.head.started + 2)}"
+        if turn % 4 and seen:
+            turn_id = seen[turn // 4 % len(seen)]
         expected = seen.index(turn_id) if turn_id in seen else NoSuchTurn
         self.rewind(c.Rewind(to_turn=turn_id, interrupt=interrupt), expected)
 
-    @rule(at=NUMBERS, interrupt=st.booleans())
+    @precondition(lambda self: self.seen.turns or len(self.facts) % 5 == 0)
+    @rule(at=NUMBERS, interrupt=INTERRUPT)
     def rewind_before_message(self, at: int, interrupt: bool) -> None:
         """Take out the turn that begins with a message, in sight or not."""
         if not self.state.messages:
             return
-        found = self.state.messages[at % len(self.state.messages)]
+        found = self.state.messages[at // 4 % len(self.state.messages)]
+        if at % 4:
+            found = self.state.messages[self.state.turns[found.turn_id].first_message]
         expected: int | type[Refusal] = NoSuchMessage
         if found.index in self.seen.messages:
             first = found.versions[0] == self.state.turns[found.turn_id].started_version
             expected = self.seen.turns.index(found.turn_id) if first else InvalidValue
         self.rewind(c.Rewind(before_message=found.message_id, interrupt=interrupt), expected)
 
-    @rule(version=NUMBERS, interrupt=st.booleans())
+    @precondition(lambda self: self.seen.turns or len(self.facts) % 5 == 0)
+    @rule(version=NUMBERS, interrupt=INTERRUPT)
     def rewind_to_version(self, version: int, interrupt: bool) -> None:
         """Take out what started after a version."""
-        version %= len(self.facts) + 2
+        ends = [turn.ended_version for turn in self.state.turns.values() if turn.ended_version]
+        edge = version % 4 and ends
+        version = ends[version // 4 % len(ends)] if edge else version // 4 % (len(self.facts) + 2)
         turns = [self.state.turns[turn_id] for turn_id in self.seen.turns]
         kept = [turn for turn in turns if turn.started_version <= version]
         inside = kept and not (kept[-1].ended_version or len(self.facts) + 9) <= version
@@ -218,14 +235,21 @@ class Histories(RuleBasedStateMachine):
             expected = NothingToRewind
         self.rewind(c.Rewind(to_version=version, interrupt=interrupt), expected)
 
-    @rule(interrupt=st.booleans())
+    @precondition(lambda self: self.redo_at or len(self.facts) % 5 == 0)
+    @rule(interrupt=INTERRUPT)
     def redo(self, interrupt: bool) -> None:
         """Bring back what was rewound last."""
         expected = NothingToRedo if self.redo_at is None else self.redo_at
         self.restore(c.Redo(interrupt=interrupt), expected)
 
+    @precondition(lambda self: self.redo_at)
+    @rule()
+    def redo_at_once(self) -> None:
+        """Bring it back while it can be."""
+        self.redo(interrupt=False)
+
     @precondition(lambda self: self.before_rewind)
-    @rule(which=NUMBERS, interrupt=st.booleans())
+    @rule(which=NUMBERS, interrupt=INTERRUPT)
     def switch(self, which: int, interrupt: bool) -> None:
         """Go to where some rewind was made."""
         version = [*self.before_rewind][which % len(self.before_rewind)]
@@ -407,5 +431,5 @@ def chained(start: bytes, digests: Sequence[bytes | None]) -> bytes:
 
 def test_what_is_in_sight_is_what_a_plain_list_has() -> None:
     run_state_machine_as_test(
-        Histories, settings=settings(max_examples=120, stateful_step_count=50, deadline=None)
+        Histories, settings=settings(max_examples=150, stateful_step_count=50, deadline=None)
     )
