@@ -10,6 +10,7 @@ Json: TypeAlias = dict[str, Any]
 _TEXT: Final[Json] = {"type": "string"}
 _NUMBER: Final[Json] = {"type": "integer"}
 _FLAG: Final[Json] = {"type": "boolean"}
+_ANY: Final[Json] = {}
 _OBJECT: Final[Json] = {"type": "object"}
 _OBJECTS: Final[Json] = {"type": "array", "items": _OBJECT}
 _MAYBE: Final[Json] = {"type": ["string", "null"]}
@@ -47,6 +48,10 @@ _GONE: Final = {
     "messages_rewound": _NUMBER,
     "readiness": _named("Readiness"),
     **_HEAD,
+}
+_MOVED: Final = {
+    "type": "array",
+    "items": _shape(change=_TEXT, message=_named("TranscriptMessage")),
 }
 _BEHIND: Final = {
     "through_position": _TEXT,
@@ -156,6 +161,41 @@ SCHEMAS: Final[dict[str, Json]] = {
         losses=_shape(
             open=_NUMBER, unverified_turns=_NUMBER, miscounted_turns=_NUMBER, unreadable=_NUMBER
         ),
+        **_STANDS,
+    ),
+    "Diff": _shape(
+        **{"from": _shape(version=_NUMBER, **_HEAD)},
+        to=_shape(version=_NUMBER, **_HEAD),
+        state={
+            "type": "object",
+            "description": "By name, each field that is another.",
+            "additionalProperties": _shape(**{"from": _ANY, "to": _ANY}),
+        },
+        turns=_shape(
+            shared=_NUMBER,
+            removed=_shape(count=_NUMBER, rewound=_NUMBER, later=_NUMBER, items=_OBJECTS),
+            added=_shape(count=_NUMBER, restored=_NUMBER, new=_NUMBER, items=_OBJECTS),
+            changed=_OBJECTS,
+        ),
+        messages=_shape(
+            shared=_NUMBER,
+            removed=_shape(
+                count=_NUMBER, rewound=_NUMBER, later=_NUMBER, items=_MOVED, next_cursor=_MAYBE
+            ),
+            added=_shape(
+                count=_NUMBER, restored=_NUMBER, new=_NUMBER, items=_MOVED, next_cursor=_MAYBE
+            ),
+            changed={
+                "type": "array",
+                "items": _shape(
+                    **{"from": _named("TranscriptMessage"), "to": _named("TranscriptMessage")}
+                ),
+            },
+            archived=_NUMBER,
+            unarchived=_NUMBER,
+        ),
+        calls=_shape(opened=_OBJECTS, closed=_OBJECTS),
+        gates=_shape(opened=_OBJECTS, closed=_OBJECTS),
         **_STANDS,
     ),
     "Compared": _shape(

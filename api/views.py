@@ -37,14 +37,21 @@ async def the_moment(
     ] = None,
 ) -> At | None:
     """Return the moment that the caller asks for; None for now."""
-    if at is None:
-        return None
-    if _VERSION.fullmatch(at):
-        return At(version=int(at))
+    return None if at is None else moment_named(at, "at")
+
+
+def moment_named(text: str, name: str) -> At:
+    """Return the moment that a parameter of the query names.
+
+    Raises:
+        ProblemError: it is neither a version nor a time.
+    """
+    if _VERSION.fullmatch(text):
+        return At(version=int(text))
     # A plus sign in a query is a space unless it was escaped.
-    time = microseconds(at.replace(" ", "+"))
+    time = microseconds(text.replace(" ", "+"))
     if time is None:
-        raise invalid("`at` is a version, or an RFC 3339 time with an offset", "at")
+        raise invalid(f"`{name}` is a version, or an RFC 3339 time with an offset", name)
     return At(time=time)
 
 
@@ -135,9 +142,15 @@ def whole_numbers(place: Place) -> list[int]:
 
 
 def found_moment(
-    connection: Connection, target: Target, at: At | None, pinned: int | None = None
+    connection: Connection,
+    target: Target,
+    at: At | None,
+    pinned: int | None = None,
+    name: str = "at",
 ) -> Moment:
     """Return the session at a moment, or at the version that a cursor holds on to.
+
+    `name` is the parameter that asks for the moment.
 
     Raises:
         Refusal: there is no such session.
@@ -150,5 +163,5 @@ def found_moment(
             detail = "the session is not where it was when the cursor was made"
             raise ProblemError("invalid-cursor", detail) from None
         detail = "the session had not begun at this time, or is not at this version yet"
-        flaw = Flaw(detail, ("query", "at"))
+        flaw = Flaw(detail, ("query", name))
         raise ProblemError("no-such-event", detail, flaws=[flaw]) from None

@@ -139,6 +139,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET .../fingerprint": lambda a: a.of_session("/fingerprint"),
     "GET .../state": lambda a: a.of_session("/state"),
     "GET .../state, at a version": lambda a: a.of_session("/state", at="5"),
+    "GET .../diff, a step": lambda a: a.of_session("/diff", **{"from": "5", "to": "6"}),
+    "GET .../diff": lambda a: a.of_session("/diff", **{"from": "5"}, limit=3),
     "GET .../audit": lambda a: a.of_session("/audit"),
     "GET .../usage": lambda a: a.of_session("/usage"),
     "GET /usage": lambda a: a.get("/usage"),
@@ -215,6 +217,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET .../fingerprint": Budget(1, 1, 4, 0),
     "GET .../state": Budget(1, 1, 4, 0),
     "GET .../state, at a version": Budget(5, 5, 8, 0),
+    "GET .../diff, a step": Budget(11, 11, 14, 0),
+    "GET .../diff": Budget(13, 13, 13, 0),
     "GET .../audit": Budget(3, 3, 5, 0),
     "POST .../compare": Budget(14, 13, 16, 1),
     "GET /agreement": Budget(2, 2, 5, 0),
@@ -282,7 +286,12 @@ def test_no_request_costs_more_than_its_budget_however_long_its_session(
     grown = {name for name in long if long[name].statements > short[name].statements}
     # The beginning of a long session and its end are two pages; of a short one they are one.
     # A short one has no checkpoint that could be looked for.
-    assert grown <= {"POST .../compare", "GET .../state, at a version"}
+    assert grown <= {
+        "POST .../compare",
+        "GET .../state, at a version",
+        "GET .../diff",
+        "GET .../diff, a step",
+    }
 
 
 UNBOUNDED: Final = {

@@ -147,6 +147,8 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         ("get", f"{_SESSION}/readiness", "/sessions/s1/readiness", None),
         ("get", f"{_SESSION}/state", "/sessions/s1/state", None),
         ("get", f"{_SESSION}/state", "/sessions/s1/state?at=2", None),
+        ("get", f"{_SESSION}/diff", "/sessions/s1/diff?from=2", None),
+        ("get", f"{_SESSION}/diff", "/sessions/s1/diff?from=4&to=3", None),
         ("post", f"{_SESSION}/compare", "/sessions/s1/compare", held),
         ("get", f"{_SESSION}/usage", "/sessions/s1/usage", None),
         ("get", "/usage", "/usage", None),
