@@ -2,8 +2,9 @@
 
 from sqlalchemy import Connection
 
-from domain.events import HistoryRewound, TurnStarted
+from domain.events import Fact, HistoryRewound, TurnStarted
 from infrastructure.command_handler import Target
+from infrastructure.lineages import lineage_of
 from infrastructure.reading.facts import fact_at
 from infrastructure.recorder import find_key
 from projections.inputs import TurnInput, turn_input
@@ -23,7 +24,16 @@ def removed_input(connection: Connection, target: Target, rewind_version: int) -
 
 def input_of(connection: Connection, key: int, rewound: HistoryRewound) -> TurnInput:
     """Return the same of a rewind that is known, or would be."""
-    started = fact_at(connection, key, rewound.from_version)
+    started = _shared_fact(connection, key, rewound.from_version)
     if not isinstance(started, TurnStarted):
         return TurnInput(turn_id=rewound.turn_id)
     return turn_input(rewound.turn_id, started.messages)
+
+
+def _shared_fact(connection: Connection, key: int, version: int) -> Fact | None:
+    """Return a session's fact, also one from before the session began as a fork."""
+    found = fact_at(connection, key, version)
+    if found is not None:
+        return found
+    holders = [each.key for each in lineage_of(connection, key) if each.version >= version]
+    return fact_at(connection, holders[-1], version) if holders else None
