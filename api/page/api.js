@@ -1,6 +1,7 @@
 // How is the server asked, and what is told when it refuses?
-
-import { parse } from "./exact.js";
+//
+// A browser's numbers are floating point: where it tells how a number was written, one that it
+// cannot hold is kept as it was.
 
 /** What went wrong, in the words of the server's problem document. */
 export class Problem extends Error {
@@ -17,6 +18,21 @@ export class Problem extends Error {
   get absent() {
     return this.code === "not-found" || this.code === "method-not-allowed";
   }
+}
+
+/** Return the value of JSON; numbers that would change are kept as they were written. */
+export function parse(text) {
+  if (typeof JSON.rawJSON !== "function") return JSON.parse(text);
+  return JSON.parse(text, (_, value, context) =>
+    typeof value === "number" && String(value) !== context.source
+      ? JSON.rawJSON(context.source)
+      : value,
+  );
+}
+
+/** Return a value as JSON over several lines. */
+export function pretty(value) {
+  return JSON.stringify(value, null, 2) ?? "";
 }
 
 /** Return the address of something in a project, or in a session of it. */

@@ -1,8 +1,7 @@
 // What changed between two versions? The server's own words, line by line.
 
 import { address, isAborted, Problem, readText } from "./api.js";
-import { button, count, el, fill, put } from "./dom.js";
-import { oneLine } from "./inert.js";
+import { button, count, el, fill, oneLine, put } from "./dom.js";
 import { problemNode } from "./notices.js";
 
 const PAGE = 200;

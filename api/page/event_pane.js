@@ -1,8 +1,7 @@
 // What exactly was recorded? One event, as the log has it.
 
-import { address, isAborted, Problem, read } from "./api.js";
+import { address, isAborted, pretty, Problem, read } from "./api.js";
 import { el, fill, time } from "./dom.js";
-import { pretty } from "./exact.js";
 import { recordedBy } from "./event_words.js";
 import { problemNode } from "./notices.js";
 

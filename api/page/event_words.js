@@ -1,7 +1,6 @@
 // What does an event say, in one line?
 
-import { count, number } from "./dom.js";
-import { oneLine } from "./inert.js";
+import { count, number, oneLine } from "./dom.js";
 
 /** Which types a reader picks at once. */
 export const GROUPS = [

@@ -1,4 +1,5 @@
-// Which of many questions in a row is worth asking? The newest, once there is a moment's quiet.
+// When is something worth asking for? Of many questions in a row the newest, once there is a
+// moment's quiet; what the first screen does not need, when it is first needed.
 
 const QUIET_MS = 90;
 const AT_MOST_MS = 400;
@@ -32,4 +33,13 @@ export function latest(work) {
     running?.abort();
   };
   return ask;
+}
+
+/** Return a function that makes something when it is first asked for it, and has it from then on. */
+export function once(make) {
+  let made = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

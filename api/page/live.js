@@ -2,8 +2,7 @@
 //
 // A browser keeps six connections to a server, so a page that nobody looks at gives its own up.
 
-import { address } from "./api.js";
-import { parse } from "./exact.js";
+import { address, parse } from "./api.js";
 
 const RETRY_MS = 2_000;
 const CALM_MS = 500;

@@ -2,20 +2,20 @@
 
 import { Problem } from "./api.js";
 import { byId, el } from "./dom.js";
-import { isOpen, tell } from "./dialog.js";
 import { GROUPS } from "./event_words.js";
+import { once } from "./latest.js";
+import { PANES } from "./moving.js";
 import { complain } from "./notices.js";
 import { canBe, follow } from "./place.js";
 import { openSession } from "./session.js";
 import { showLive, showName } from "./session_head.js";
-import { sessionList } from "./sessions.js";
-import { PANES } from "./tabs.js";
 
 let session = null;
 
 const places = follow((place) => show(place));
 const go = (change, kind) => places.go(change, kind);
-const list = sessionList(go);
+const list = once(async () => (await import("./sessions.js")).sessionList(go));
+let listShown = false;
 
 function show(place) {
   const inSession = place.session !== null;
@@ -27,15 +27,28 @@ function show(place) {
     session = null;
   }
   if (!canBe(place)) return noSuchPlace(place);
-  if (!inSession) return list.show(place);
-  list.hide();
+  if (!inSession) return showList();
+  hideList();
   if (session) session.show(place);
   else session = openSession(place, go);
   return undefined;
 }
 
+async function showList() {
+  listShown = true;
+  const shown = await list();
+  // The reader may have gone on while its script came.
+  if (listShown) shown.show(places.current);
+}
+
+async function hideList() {
+  if (!listShown) return;
+  listShown = false;
+  (await list()).hide();
+}
+
 function noSuchPlace(place) {
-  list.hide();
+  hideList();
   showName(place.session ?? place.project);
   showLive("off");
   complain(
@@ -70,11 +83,12 @@ const KEYS = [
 
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→" };
 
-function help() {
+async function help() {
   const rows = KEYS.map(([key, words]) => [
     el("dt", {}, el("kbd", {}, SHOWN[key] ?? key)),
     el("dd", {}, words),
   ]);
+  const { tell } = await import("./dialog.js");
   tell("Keys", el("dl", { class: "keys" }, rows));
 }
 
@@ -84,7 +98,7 @@ function find() {
 }
 
 function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || isOpen()) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const field = event.target.closest("input, select, textarea");
   // In a field its own keys count; a checkbox and the slider have none that are letters.
   const letters = field?.type === "checkbox" || field?.type === "range";

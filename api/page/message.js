@@ -1,9 +1,7 @@
 // How is one message shown, with its parts and what can be done about it?
 
-import { address } from "./api.js";
-import { button, count, el, number, put } from "./dom.js";
-import { pretty } from "./exact.js";
-import { oneLine } from "./inert.js";
+import { address, pretty } from "./api.js";
+import { button, count, el, number, oneLine, put } from "./dom.js";
 
 const LONG = 6_000;
 

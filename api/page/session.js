@@ -3,18 +3,12 @@
 // A step asks for what the open pane shows, and for nothing else.
 
 import { address, isAborted, read } from "./api.js";
-import { changesPane, comparePane } from "./changes.js";
 import { byId, fill } from "./dom.js";
-import { eventPane } from "./event_pane.js";
-import { historyOf } from "./history.js";
-import { latest } from "./latest.js";
-import { followSession } from "./live.js";
+import { latest, once } from "./latest.js";
+import { paneOf, scrubber, showPane, tabs } from "./moving.js";
 import { announce, complain, settle } from "./notices.js";
 import { sessionPlace } from "./place.js";
-import { scrubber } from "./scrubber.js";
 import { showLive, showName, showReadiness, showSession } from "./session_head.js";
-import { statusPane } from "./status_pane.js";
-import { paneOf, showPane, tabs } from "./tabs.js";
 import { timeline } from "./timeline.js";
 import { transcript } from "./transcript.js";
 
@@ -38,13 +32,17 @@ export function openSession(first, go) {
   const version = () => Math.min(place.at ?? last, last || Infinity);
   const goTo = (wanted, kind = null) => go({ at: wanted >= last ? null : wanted }, kind);
 
-  const past = historyOf(where, {
-    changed: () => {
-      announce("The history was changed.");
-      if (place.at !== null) go({ at: null });
-    },
-    opened: (id) => go(sessionPlace(where.project, id)),
+  const past = once(async () => {
+    const { historyOf } = await import("./history.js");
+    return historyOf(where, {
+      changed: () => {
+        announce("The history was changed.");
+        if (place.at !== null) go({ at: null });
+      },
+      opened: (id) => go(sessionPlace(where.project, id)),
+    });
   });
+  const doing = (name) => async (...args) => (await past())[name](...args);
   const events = timeline(where, {
     list: byId("events"),
     earlier: "Earlier events",
@@ -56,7 +54,12 @@ export function openSession(first, go) {
     timeline: { show: async () => events.reveal() },
     transcript: transcript(where, {
       pane: byId("messages"),
-      actions: { goTo, ...past },
+      actions: {
+        goTo,
+        rewindBefore: doing("rewindBefore"),
+        forkAfter: doing("forkAfter"),
+        switchTo: doing("switchTo"),
+      },
       told: (answer) => {
         settle();
         readiness = answer.readiness;
@@ -65,13 +68,17 @@ export function openSession(first, go) {
       },
       failed: complain,
     }),
-    changes: changesPane(where, node("changes")),
-    event: eventPane(where, node("event")),
-    compare: comparePane(where, node("compare"), {
-      choose: (from, to) => go({ from, to }),
-      current: () => version(),
+    changes: late(async () => {
+      const { changesPane } = await import("./changes.js");
+      return changesPane(where, node("changes"));
     }),
-    status: statusPane(where, node("status")),
+    event: late(async () => (await import("./event_pane.js")).eventPane(where, node("event"))),
+    compare: late(async () => {
+      const { comparePane } = await import("./changes.js");
+      const choose = (from, to) => go({ from, to });
+      return comparePane(where, node("compare"), { choose, current: version });
+    }),
+    status: late(async () => (await import("./status_pane.js")).statusPane(where, node("status"))),
   };
 
   const showOpenPane = latest(async (signal) => {
@@ -133,12 +140,15 @@ export function openSession(first, go) {
   const begin = async () => {
     draw();
     const page = await events.begin(first.at, first.types);
-    if (!open) return;
+    if (!open) return undefined;
     if (page === null) return showLive("off");
     reached(page.head.version);
     events.select(version(), { wait: true });
+    const { followSession } = await import("./live.js");
+    if (!open) return undefined;
     stopLive = followSession(where, page.head.version, { arrived, state: showLive });
     readSession();
+    return undefined;
   };
 
   for (const name of ["changes", "event", "status"]) fill(node(name));
@@ -165,9 +175,9 @@ export function openSession(first, go) {
     toggle: (name) => go({ show: toggled(place.show, name) }),
     filter: (types) => go({ types }),
     act: {
-      rewind: () => (place.at === null ? past.rewindTurns() : past.rewindTo(version())),
-      redo: () => past.redo(),
-      fork: () => past.forkAt(version()),
+      rewind: () => (place.at === null ? doing("rewindTurns")() : doing("rewindTo")(version())),
+      redo: doing("redo"),
+      fork: () => doing("forkAt")(version()),
     },
     close() {
       open = false;
@@ -179,6 +189,12 @@ export function openSession(first, go) {
       for (const asking of [showOpenPane, showEvent, readSession]) asking.stop();
     },
   };
+}
+
+/** Return a pane whose script comes when it is first shown. */
+function late(make) {
+  const pane = once(make);
+  return { show: async (...args) => (await pane()).show(...args) };
 }
 
 function showToggles(place) {

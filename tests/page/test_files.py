@@ -82,12 +82,25 @@ def test_no_script_makes_markup_or_code_of_a_text(name: str) -> None:
     assert not re.search(r"new Function|srcdoc|setTimeout\(\"|javascript:", words)
 
 
-def test_the_browser_is_told_of_every_script_at_once() -> None:
+def needed(name: str) -> set[str]:
+    """Return a script and all that it needs before it runs."""
+    found = re.findall(r'^import .* from "\./(\w+\.js)"', (PAGE / name).read_text(), re.MULTILINE)
+    return {name}.union(*map(needed, found))
+
+
+def test_the_browser_is_told_at_once_of_every_script_that_the_first_screen_needs() -> None:
     index = (PAGE / "index.html").read_text()
 
     loaded = re.findall(r'(?:src|href)="/page/(\w+\.js)"', index)
 
-    assert sorted(loaded) == SCRIPTS
+    assert sorted(loaded) == sorted(needed("main.js") | {"theme.js"})
+    assert len(loaded) < 16
+
+
+def test_a_script_that_comes_later_is_there() -> None:
+    for name in SCRIPTS:
+        later = re.findall(r'import\("\./(\w+\.js)"\)', (PAGE / name).read_text())
+        assert set(later) <= set(SCRIPTS), name
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
