@@ -13,8 +13,7 @@ def seen(window: Window) -> list[object]:
     """Return the indexes of a page's messages, and "S" where its summary stands."""
     numbers: list[object] = [*window.indexes]
     if window.summary:
-        place = sum(1 for n in window.indexes if n < window.extent.archived)
-        numbers.insert(place, "S")
+        numbers.insert(window.before_summary, "S")
     return numbers
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Connection
 
+from domain.commands import Rewind
+from domain.keys import keys_of
 from domain.readiness import Policy
 from infrastructure.reading.approvals import GateQuery, gate, gates, named_gate
 from infrastructure.reading.audit import AuditQuery, audit
@@ -13,11 +15,11 @@ from infrastructure.reading.moment import At, Moment, moment
 from infrastructure.reading.places import find_message
 from infrastructure.reading.readiness import judged
 from infrastructure.reading.sessions import SessionQuery, sessions
-from infrastructure.reading.transcript import extent, live_view, page
+from infrastructure.reading.transcript import extent, extent_placed, live_view, page
 from infrastructure.reading.transcript_json import page_json
 from infrastructure.reading.turns import TurnQuery, turn, turns
 from tests.infrastructure.reading.asking import counted, long_session, statements
-from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose, target
+from tests.infrastructure.writing import NEW_YEAR, NOBODY, SECOND, Store, propose, target
 
 MESSAGES_A_TURN = 4
 SHORT, LONG = "short", "long"
@@ -90,6 +92,69 @@ def test_what_waits_anywhere_is_found_in_the_index_of_open_gates(store: Store) -
     place = f"gates USING INDEX ix_gates_open ({among})"
     assert any(place in step for step in steps), steps
     assert not any(scans(step) for step in steps), steps
+
+
+def edited(store: Store, messages: int, session_id: str) -> None:
+    """Record so many messages in sight, each turn of which took the place of two others."""
+    for number in range(1, 3 * messages // 2 + 1):
+        name = f"t{number}"
+        body = b'{"turn_id":"%s","messages":[{"role":"user","content":"go"}]}' % name.encode()
+        said = b'{"turn_id":"%s","message":{"role":"assistant","content":"so"}}' % name.encode()
+        ended = b'{"turn_id":"%s"}' % name.encode()
+        store.append(
+            [
+                propose("turn-started", body),
+                propose("message-recorded", said),
+                propose("turn-completed", ended),
+            ],
+            session_id,
+        )
+        if number % 3:
+            rewound(store, session_id)
+
+
+def rewound(store: Store, session_id: str) -> None:
+    """Take the last turn out of sight."""
+    command = Rewind(turns=1)
+    store.runner.run(
+        lambda attempt: store.handler.carry_out(
+            attempt, target(session_id), [command], keys_of([command]), caller=NOBODY
+        )
+    )
+
+
+def placed_page(connection: Connection, moment: Moment) -> object:
+    shown = extent_placed(connection, moment)
+    return page_json(connection, moment, shown.before(shown.end, 8))
+
+
+def last_turns(connection: Connection, moment: Moment) -> object:
+    return turns(connection, moment, TurnQuery(limit=4))
+
+
+@pytest.mark.parametrize("look", [last_page, placed_page, last_turns, VIEWS["fingerprints"]])
+def test_the_end_of_a_session_that_goes_back_and_forth_costs_the_same_at_any_length(
+    store: Store, look: Look
+) -> None:
+    edited(store, 24, SHORT)
+    edited(store, 96, LONG)
+
+    for at in (None, At(version=40)):
+        short, long = (statements(store, look, at, name) for name in (SHORT, LONG))
+        assert long <= short + 2 <= 16, at  # a branch far up is found by some steps more
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_what_began_in_a_place_is_looked_up_by_indexes(store: Store) -> None:
+    edited(store, 24, "s1")
+    steps = plan(store, last_page)
+
+    tables = {"branches", "messages", "turns", "moves", "heads", "events", "bodies", "calls"}
+    looks = [step.split(" <- ")[0] for step in steps]
+    assert any("ix_moves_from (session_key=? AND before_tip>? AND before_tip<?)" in step
+               for step in looks), looks  # fmt: skip
+    assert not any(step.startswith("SCAN") and step.split()[1] in {*tables, *"bmnovx"}
+                   for step in looks), looks  # fmt: skip
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
