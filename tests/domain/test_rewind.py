@@ -159,6 +159,15 @@ def test_a_turn_after_a_rewind_stands_where_the_rewound_one_stood() -> None:
     assert state.head.fingerprint == same.head.fingerprint
 
 
+def test_turns_without_a_message_have_nothing_of_their_own_to_go_back_to() -> None:
+    silent = e.TurnStarted(turn_id="t4", history_sent="answer")
+    history = (*HISTORY, out("t2", 5, 2, 5), silent, ended("t4"), started("t5"), ended("t5"))
+    before = folded(*history[:-2])
+    state = folded(*history, out("t5", 14, 1, 1, through=15))
+    assert in_sight(state) == in_sight(before) == (2, 4, 2, 1)
+    assert state.head.fingerprint == folded(OPENED, *FIRST).head.fingerprint
+
+
 def test_a_message_id_is_not_used_again_once_it_was_rewound() -> None:
     log = given(*HISTORY, out("t1", 2, 3, 7))
     log.when(started("t4", message("a"))).then(started("t4", message("a")))
