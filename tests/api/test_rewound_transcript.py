@@ -176,3 +176,19 @@ def test_a_model_is_told_nothing_of_what_was_rewound(client: httpx.Client, form:
 
 def _summary(client: httpx.Client) -> str:
     return str(client.get("/sessions/s").json()["head"]["version"])
+
+
+@pytest.mark.usefixtures("edited")
+def test_a_client_agrees_that_holds_what_is_in_sight(client: httpx.Client) -> None:
+    def compared(*said: str) -> Json:
+        messages = [
+            {"role": "assistant" if number % 2 else "user", "content": text}
+            for number, text in enumerate(said)
+        ]
+        return done(client.post("/sessions/s/compare", json={"messages": messages}))
+
+    first = ("one", "Hello.")
+    assert compared(*first, "two, best", "Hello.", "more", "Hello.")["agrees"]
+    stale = compared(*first, "two", "Hello.", "x", "Hello.")
+    assert not stale["agrees"]
+    assert (stale["difference"]["index"], stale["difference"]["message_id"]) == (2, "t5:1")
