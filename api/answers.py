@@ -87,6 +87,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         turn_status=_MAYBE,
         open_gates=_NUMBER,
         parent_session_id=_MAYBE,
+        forked_from={"type": ["object", "null"]},
         ready=_FLAG,
         through_version=_NUMBER,
         **_HEAD,
@@ -279,6 +280,11 @@ SCHEMAS: Final[dict[str, Json]] = {
         readiness=_named("Readiness"),
         **_HEAD,
     ),
+    "Lineage": _shape(
+        ancestors=_OBJECTS,
+        children=_shape(items=_OBJECTS, next_cursor=_MAYBE),
+        through_version=_NUMBER,
+    ),
     "Blob": _shape(sha256=_TEXT, size=_NUMBER),
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
@@ -295,6 +301,8 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Stream Events": ("Server-sent events, until the caller leaves.", None),
     "Read Event": ("The event.", _named("Event")),
     "Read Transcript": ("A page of messages, or all of them in a provider's form.", TRANSCRIPT),
+    "Fork Session": ("The fork.", _named("Session")),
+    "Read Lineage": ("Ancestors from the root on, and a page of forks.", _named("Lineage")),
     "List Turns": ("A page of turns.", None),
     "Read Turn": ("The turn.", None),
     "List Approvals": ("A page of gates that wait.", None),

@@ -5,6 +5,7 @@ from base64 import b64encode
 from api.shapes import Shape, head_shape
 from domain.raw_json import RawJson, dumped
 from domain.readiness import Readiness
+from domain.state import Head
 from domain.times import rfc3339
 from infrastructure.agreement import Agreement
 from infrastructure.mapper import StoredFact
@@ -30,6 +31,7 @@ def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True
         "open_gates": head.open_gates,
         "approval_mode": head.approval_mode,
         "parent_session_id": head.parent_session_id,
+        "forked_from": _forked_from(head),
         "ready": readiness.ready,
         "through_version": head.version,
     }
@@ -53,6 +55,12 @@ def agreement_shape(agreement: Agreement) -> Shape:
             "at": rfc3339(agreement.last_at),
         },
     }
+
+
+def _forked_from(head: Head) -> Shape | None:
+    if head.forked_from is None:
+        return None
+    return {"session_id": head.forked_from, "version": head.base_version}
 
 
 def _turn_status(view: SessionView) -> str | None:

@@ -93,9 +93,13 @@ class InState:
         )
 
 
-def message_with_id(records: Records, message_id: str) -> Placed | None:
-    """Return the message with this id, given or derived (`<turn_id>:<n>`)."""
-    if (named := records.named(message_id)) is not None:
+def message_with_id(records: Records, message_id: str, through: int | None = None) -> Placed | None:
+    """Return the message with this id, given or derived (`<turn_id>:<n>`).
+
+    A name that was given after version `through` does not count.
+    """
+    named = records.named(message_id)
+    if named is not None and (through is None or named.versions[0] <= through):
         return named
     turn_id, ordinal = derived_from(message_id) or (None, 0)
     turn = None if turn_id is None else records.turn(turn_id)

@@ -68,7 +68,8 @@ def folded_on(connection: Connection, stream: Stream) -> tuple[State, Lineage]:
     for shared in shared_streams(connection, stream):
         fold_facts(connection, shared, state)
         lineage = forked_from(shared.key, shared.last, state.head, lineage)
-        state = beginning(state)
+        if shared.last < stream.last:
+            state = beginning(state)
     return state, lineage
 
 

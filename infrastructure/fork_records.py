@@ -16,20 +16,25 @@ from infrastructure.stored_records import StoredRecords
 
 def records_of(connection: Connection, session_key: int, head: Head) -> Views:
     """Return a session's records, and those that it shares if it is a fork."""
-    if not head.base_version:
-        return StoredRecords(connection, session_key, head.started)
-    return ForkRecords(connection, session_key, head)
+    return records_on(connection, session_key, head.started, head.base_version)
+
+
+def records_on(connection: Connection, session_key: int, started: int, base: int) -> Views:
+    """Return the same of a session with so many turns, which shares what is up to its base."""
+    if not base:
+        return StoredRecords(connection, session_key, started)
+    return ForkRecords(connection, session_key, started, base)
 
 
 class ForkRecords:
     """A fork's records, as `domain.records.Records` asks for them."""
 
-    def __init__(self, connection: Connection, session_key: int, head: Head) -> None:
-        """Take the fork's key and its head."""
+    def __init__(self, connection: Connection, session_key: int, started: int, base: int) -> None:
+        """Take the fork's key, how many turns there are, and the last version that it shares."""
         self._connection: Final = connection
         self._key: Final = session_key
-        self._base: Final = head.base_version
-        self._own: Final = StoredRecords(connection, session_key, head.started)
+        self._base: Final = base
+        self._own: Final = StoredRecords(connection, session_key, started)
         self._inherited: Final = Inherited(connection, session_key)
 
     def branch(self, number: int) -> Branch:

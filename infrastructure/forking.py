@@ -16,12 +16,12 @@ from domain.fields import check_id, check_title
 from domain.forking import AT_FORK, beginning, fork_version
 from domain.refusals import InvalidValue, NoSuchSession, Refusal, SessionExists, VersionMoved
 from domain.state import Head, State
-from infrastructure.ancestry import folded_to
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.fork_records import records_of
 from infrastructure.lineages import NOBODY, Lineage, forked_from, lineage_of
 from infrastructure.lookup import find_head, look_up
 from infrastructure.reading.facts import fact_at
+from infrastructure.reading.past import past_state
 from infrastructure.runner import Attempt
 from infrastructure.stored_stream import Stream, stream_of
 from infrastructure.title_numbers import next_title
@@ -121,7 +121,7 @@ def _find(
     if version == head.version:
         state = look_up(connection, key, State(head=head), AT_FORK)
     else:
-        state = folded_to(connection, stream)
+        state = past_state(connection, stream, head, shared[len(owners) :])
     if state.head.version != version:
         raise InvalidValue("the log has lost this version", "at")
     return _Found(state, stream, shared[len(owners) :], is_there=False)

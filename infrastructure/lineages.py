@@ -33,6 +33,7 @@ class Ancestor(NamedTuple):
 Lineage: TypeAlias = Sequence[Ancestor]
 """The nearest one first."""
 NOBODY: Final[Lineage] = ()
+NO_ANCESTOR: Final = Ancestor(key=0, version=0, placed=0, started=0)
 
 _LINEAGE: Final = Prepared(
     lambda _: (
@@ -59,6 +60,31 @@ def lineage(connection: Connection, session_key: int, head: Head) -> Lineage:
 def lineage_of(connection: Connection, session_key: int) -> Lineage:
     """Return the sessions that a fork shares history with."""
     return [Ancestor(*row) for row in _LINEAGE.run(connection, {"session_key": session_key})]
+
+
+def key_at(session_key: int, lineage: Lineage, version: int) -> int:
+    """Return the key of the session that a version of a history belongs to."""
+    keys = [ancestor.key for ancestor in lineage if version <= ancestor.version]
+    return keys[-1] if keys else session_key
+
+
+class Part(NamedTuple):
+    """What of a history belongs to one session: what is after a version, through another."""
+
+    key: int
+    after: int
+    through: int
+
+
+def parts(session_key: int, lineage: Lineage, through: int) -> list[Part]:
+    """Return whose a history is up to a version, from the root on."""
+    found: list[Part] = []
+    after = 0
+    for ancestor in reversed(lineage):
+        found.append(Part(ancestor.key, after, min(ancestor.version, through)))
+        after = ancestor.version
+    found.append(Part(session_key, after, through))
+    return [part for part in found if part.after < part.through]
 
 
 def forked_from(key: int, version: int, head: Head, lineage: Lineage) -> Lineage:

@@ -39,6 +39,7 @@ from domain.refusals import SessionExists
 from domain.times import microseconds
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
+from infrastructure.idempotency import Kept
 from infrastructure.reading.sessions import (
     ANY_PARENT,
     SessionQuery,
@@ -81,11 +82,11 @@ async def open_session(
         identity,
         write,
         lambda _, kept: (
-            Target(project_id=project_id, session_id=_kept_id(kept.result)),
+            kept_session(project_id, kept),
             kept.status == 201,  # noqa: PLR2004
         ),
     )
-    answer = await _answer(log, opened, status=201 if created else 200)
+    answer = await session_answer(log, opened, status=201 if created else 200)
     answer.headers.update(replay_headers(replayed=replayed))
     answer.headers["Location"] = f"/v1/projects/{project_id}/sessions/{opened.session_id}"
     return answer
@@ -106,6 +107,10 @@ async def list_sessions(
             description=f"Children of this session only; `{NO_PARENT}`: without a parent.",
         ),
     ] = None,
+    forked_from: Annotated[
+        str | None,
+        Query(pattern=f"^{ID.pattern}$", description="Forks of this session only."),
+    ] = None,
     title: Annotated[
         str | None, Query(max_length=200, description="Part of the title; A to Z in any case.")
     ] = None,
@@ -116,6 +121,7 @@ async def list_sessions(
         project_id=project_id,
         status=status,
         parent={NO_PARENT: None, None: ANY_PARENT}.get(parent, parent),
+        forked_from=forked_from,
         title=_line(title),
         updated_since=_moment(updated_since),
         ascending=order == "asc",
@@ -152,7 +158,7 @@ async def list_sessions(
 @router.get("/{session_id}")
 async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
     """Read a session: its title, status, head, configuration, and where its turn stands."""
-    answer = await _answer(log, target, status=200)
+    answer = await session_answer(log, target, status=200)
     if is_known(answer.headers["ETag"], known):
         return Response(status_code=304, headers={"ETag": answer.headers["ETag"]})
     return answer
@@ -169,7 +175,7 @@ async def change_session(
     body = await read_body(request)
     steps = change_commands(body)
     await log.write(lambda attempt: _change(log, attempt, target, steps, version, caller))
-    return await _answer(log, target, status=200)
+    return await session_answer(log, target, status=200)
 
 
 @router.delete("/{session_id}", status_code=204)
@@ -194,7 +200,7 @@ async def restore_session(
 
     identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
     _, replayed = await once(log, identity, write, lambda _, __: None)
-    answer = await _answer(log, target, status=200)
+    answer = await session_answer(log, target, status=200)
     answer.headers.update(replay_headers(replayed=replayed))
     return answer
 
@@ -244,7 +250,8 @@ def _delete(
     log.handler.carry_out(attempt, target, steps, caller=caller)
 
 
-async def _answer(log: Turnlog, target: Target, *, status: int) -> Response:
+async def session_answer(log: Turnlog, target: Target, *, status: int) -> Response:
+    """Return a session as `GET` shows it."""
     view, known_after = await log.read(
         lambda connection: (session(connection, target), log.known_after(connection))
     )
@@ -257,10 +264,11 @@ async def _answer(log: Turnlog, target: Target, *, status: int) -> Response:
     )
 
 
-def _kept_id(result: bytes) -> str:
-    found = without_raw(RawJson(result))
-    assert isinstance(found, dict)  # noqa: S101 - written by open_session
-    return str(found["session_id"])
+def kept_session(project_id: str, kept: Kept) -> Target:
+    """Return the session that a request made when it came first."""
+    found = without_raw(RawJson(kept.result))
+    assert isinstance(found, dict)  # noqa: S101 - written by whoever made it
+    return Target(project_id=project_id, session_id=str(found["session_id"]))
 
 
 def _line(title: str | None) -> str | None:

@@ -24,15 +24,25 @@ def alternatives(
     connection: Connection, moment: Moment, spans: Sequence[Span]
 ) -> Mapping[int, Others]:
     """Return what began in the place of messages in these spans, by their index."""
-    own = [span for span in spans if span.key == moment.key]
-    if not moment.sight.parted or not own:
+    if not moment.sight.parted:
         return {}
-    followed = _followed(moment, own)
+    told: dict[int, Others] = {}
+    for key in dict.fromkeys(span.key for span in spans):
+        of_one = [span for span in spans if span.key == key]
+        told |= _alternatives(connection, moment, key, of_one)
+    return told
+
+
+def _alternatives(
+    connection: Connection, moment: Moment, key: int, spans: Sequence[Span]
+) -> Mapping[int, Others]:
+    """Return the same of spans that one session holds, by what it knows itself."""
+    followed = _followed(moment, spans)
     params = {
-        "session_key": moment.key,
+        "session_key": key,
         "places": ",".join(map(str, sorted(set(followed.values())))),
-        "placed": moment.sight.placed,
-        "through": moment.through,
+        "placed": next((s.placed for s in moment.lineage if s.key == key), moment.sight.placed),
+        "through": moment.through_of(key),
         "most": MOST + 1,
     }
     found: dict[int, list[Row[Any]]] = defaultdict(list)

@@ -122,9 +122,9 @@ def _between(connection: Connection, moment: Moment, query: AuditQuery) -> tuple
     key, through = moment.key, moment.through
     least, last = 1, through
     if query.until is not None:
-        last = version_at(connection, key, through, query.until - 1)
+        last = version_at(connection, key, through, query.until - 1, moment.lineage)
     if query.since is not None:
-        least = version_at(connection, key, through, query.since - 1) + 1
+        least = version_at(connection, key, through, query.since - 1, moment.lineage) + 1
     if query.after is not None and query.ascending:
         least = max(least, query.after + 1)
     elif query.after is not None:

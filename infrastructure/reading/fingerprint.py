@@ -10,10 +10,11 @@ from domain.fingerprints import EMPTY
 from domain.messages import CONFIGURATION
 from domain.state import Placed
 from infrastructure import tables as t
+from infrastructure.lineages import parts
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import content, fact_at
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.places import placed_in, spans_in_sight
+from infrastructure.reading.places import Span, placed_in, spans_in_sight
 from infrastructure.reading.transcript import live_view
 from projections.chains import (
     Gone,
@@ -60,10 +61,22 @@ def _newest(connection: Connection, moment: Moment) -> tuple[Placed | None, Plac
     """Return the last two messages in sight, the last one first."""
     messages = moment.messages
     spans = spans_in_sight(connection, moment, max(messages - 2, 0), messages)
-    placed = [message for span in spans for message in placed_in(connection, *span[:3])]
+    placed = [message for span in spans for message in _placed(connection, moment, span)]
     tip = moment.sight.spot.message
     last = next((message for message in placed if message.index == tip), None)
     return last, next((message for message in placed if message.index != tip), None)
+
+
+def _placed(connection: Connection, moment: Moment, span: Span) -> list[Placed]:
+    """Return the messages of a span; of what a fork has of its own, that."""
+    holders = [moment.key, *(each.key for each in moment.lineage)]
+    nearest_last = holders[: holders.index(span.key) + 1][::-1]
+    found = {
+        message.index: message
+        for key in nearest_last
+        for message in placed_in(connection, key, span.first, span.end)
+    }
+    return [found[index] for index in sorted(found)]
 
 
 def _chains_then(
@@ -89,8 +102,9 @@ def _digest_then(
     connection: Connection, moment: Moment, message: Placed, base: bytes
 ) -> bytes | None:
     """Return the digest of a message that has grown since."""
-    facts = content(connection, moment.key, message.versions[0], moment.through)
-    pieces = pieces_at(message, facts, moment.through)
+    key = moment.key_at(message.versions[0])
+    through = moment.through_of(key)
+    pieces = pieces_at(message, content(connection, key, message.versions[0], through), through)
     return digest_at(message, pieces, leading=message.role in CONFIGURATION and base == EMPTY)
 
 
@@ -105,20 +119,22 @@ def _model_base(
         return move.after.model_fingerprint
     # It was being said when the summary came: what was kept before it is chained anew.
     try:
-        base = summary_base(fact_at(connection, moment.key, move.version))
+        base = summary_base(fact_at(connection, moment.key_at(move.version), move.version))
     except Gone:
         return None
     spans = spans_in_sight(connection, moment, moment.archived, moment.messages - 1)
-    kept = [m.digest for span in spans for m in placed_in(connection, *span[:3])]
+    kept = [m.digest for span in spans for m in _placed(connection, moment, span)]
     return followed(base, kept)
 
 
 def _config(connection: Connection, moment: Moment) -> str | None:
     version = moment.head.config_version
     if version is not None and version > moment.through:
-        params = {"session_key": moment.key, "through": moment.through}
-        version = _CONFIGURED.run(connection, params).scalar_one_or_none()
-    fact = None if version is None else fact_at(connection, moment.key, version)
+        version = None
+        for part in reversed(parts(moment.key, moment.lineage, moment.through)):
+            params = {"session_key": part.key, "through": part.through}
+            version = version or _CONFIGURED.run(connection, params).scalar_one_or_none()
+    fact = None if version is None else fact_at(connection, moment.key_at(version), version)
     if isinstance(fact, SessionConfigured | SessionOpened):
         return config_fingerprint(fact.config)
     return None

@@ -12,6 +12,15 @@ from domain.refusals import NoSuchSession, SessionDamaged
 from domain.state import Branch, Head, Turn
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
+from infrastructure.lineages import (
+    NO_ANCESTOR,
+    NOBODY,
+    Ancestor,
+    Lineage,
+    key_at,
+    lineage,
+    parts,
+)
 from infrastructure.prepared import Prepared
 from infrastructure.reading.sight import Sight, finding, last_number, sight_at, sight_of
 from infrastructure.view_rows import head_of
@@ -38,6 +47,8 @@ class Moment:
         through: The version that is looked at.
         sight: What was in sight then.
         branches: Those that were looked up for it; they never change.
+        key: Of a version that a fork shares, that of the session whose it is.
+        lineage: With whom the session of this key shares its history.
     """
 
     target: Target
@@ -49,11 +60,25 @@ class Moment:
     through: int
     sight: Sight
     branches: dict[int, Branch] = field(default_factory=dict[int, Branch], compare=False)
+    lineage: Lineage = NOBODY
 
     @property
     def is_now(self) -> bool:
         """Tell whether the newest version is looked at."""
         return self.through == self.head.version
+
+    @property
+    def shared(self) -> Ancestor:
+        """Return the nearest session that history is shared with."""
+        return self.lineage[0] if self.lineage else NO_ANCESTOR
+
+    def key_at(self, version: int) -> int:
+        """Return the key of the session that a version belongs to."""
+        return key_at(self.key, self.lineage, version) if self.lineage else self.key
+
+    def through_of(self, key: int) -> int:
+        """Return the last version of what of the history belongs to a session."""
+        return next((each.version for each in self.lineage if each.key == key), self.through)
 
     @property
     def messages(self) -> int:
@@ -88,11 +113,14 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
     key, head = int(now.stream_key), head_of(now)
     if head.status in {"absent", "deleted"}:
         raise NoSuchSession
-    through = _version(connection, key, head, at)
+    shared = lineage(connection, key, head)
+    through = _version(connection, key, head, shared, at)
+    key, shared = key_at(key, shared, through), [s for s in shared if s.version < through]
     branches: dict[int, Branch] = {}
     if through < head.version:
-        find = finding(connection, key, branches)
-        sight = sight_at(connection, key, head, through, find)
+        find = finding(connection, key, branches, shared)
+        nearest = shared[0] if shared else NO_ANCESTOR
+        sight = sight_at(connection, key, head, through, find, nearest)
     else:
         sight = sight_of(head)
     return Moment(
@@ -105,25 +133,37 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         through=through,
         sight=sight,
         branches=branches,
+        lineage=shared,
     )
 
 
-def version_at(connection: Connection, key: int, newest: int, time: int) -> int:
+def version_at(
+    connection: Connection, key: int, newest: int, time: int, lineage: Lineage = NOBODY
+) -> int:
     """Return the last version up to `newest` that was recorded by a time; 0 if there is none."""
-    params = {"session_key": key, "newest": newest, "moment": time}
-    return int(_AT_TIME.run(connection, params).scalar_one())
+    for part in reversed(parts(key, lineage, newest)):
+        params = {
+            "session_key": part.key,
+            "oldest": part.after,
+            "newest": part.through,
+            "moment": time,
+        }
+        version = int(_AT_TIME.run(connection, params).scalar_one())
+        if version > part.after:
+            return version
+    return 0
 
 
 def _open_turn(now: Row[Any]) -> Turn:
     return Turn(**{name: getattr(now, f"turn_{name}") for name in Turn._fields})
 
 
-def _version(connection: Connection, key: int, head: Head, at: At | None) -> int:
+def _version(connection: Connection, key: int, head: Head, lineage: Lineage, at: At | None) -> int:
     if at is None:
         return head.version
     version = at.version
     if at.time is not None:
-        version = version_at(connection, key, head.version, at.time)
+        version = version_at(connection, key, head.version, at.time, lineage)
     if version is None or not 0 < version <= head.version:
         raise NotReached
     return version
@@ -165,4 +205,4 @@ _NOW: Final = Prepared(
         )
     )
 )
-_AT_TIME: Final = Prepared(lambda _: last_number(_recorded, "newest", "moment"))
+_AT_TIME: Final = Prepared(lambda _: last_number(_recorded, "oldest", "newest", "moment"))

@@ -13,10 +13,10 @@ from domain.paths import FindBranch, Run, index_in_sight, runs, runs_within
 from domain.records import message_with_id
 from domain.state import ROOT, Branch, Placed
 from infrastructure import tables as t
+from infrastructure.fork_records import records_on
 from infrastructure.prepared import Prepared
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.sight import finding
-from infrastructure.stored_records import StoredRecords
 from infrastructure.view_rows import branch_of, message_of
 
 GAP: Final = 32
@@ -52,13 +52,13 @@ class Box(NamedTuple):
 
 def finder(connection: Connection, moment: Moment) -> FindBranch:
     """Return what finds the session's branches, each looked up once for the moment."""
-    return finding(connection, moment.key, moment.branches)
+    return finding(connection, moment.key, moment.branches, moment.lineage)
 
 
 def spans_in_sight(connection: Connection, moment: Moment, low: int, high: int) -> list[Span]:
     """Return where the messages stand that have a depth from `low` to before `high`."""
     found = runs(finder(connection, moment), moment.sight.spot, low, high)
-    return [Span(moment.key, *run) for run in found]
+    return [span for run in found for span in _by_holder(moment, run)]
 
 
 def spans_placed(connection: Connection, moment: Moment, low: int, high: int) -> list[Span]:
@@ -67,7 +67,7 @@ def spans_placed(connection: Connection, moment: Moment, low: int, high: int) ->
     seen = runs_within(find, moment.sight.spot, low, high) if low < high else []
     whole = _branches(connection, moment, low, high)
     return [
-        span
+        own
         for branch, following in zip(whole, [*whole[1:], None], strict=True)
         for span in _told_apart(
             moment.key,
@@ -78,6 +78,7 @@ def spans_placed(connection: Connection, moment: Moment, low: int, high: int) ->
             ),
             seen,
         )
+        for own in _by_holder(moment, Run(*span[1:4]), rewound=span.rewound)
     ]
 
 
@@ -102,8 +103,9 @@ def placed_in(connection: Connection, key: int, low: int, high: int) -> list[Pla
 
 def find_message(connection: Connection, moment: Moment, message_id: str) -> int | None:
     """Return the index of the message with this id, given or derived, if it had begun."""
-    records = _Begun(connection, moment.key, moment.head.started, moment.through)
-    found = message_with_id(records, message_id)
+    shared = moment.shared
+    records = records_on(connection, moment.key, moment.head.started, shared.version)
+    found = message_with_id(records, message_id, moment.through)
     return None if found is None or found.versions[0] > moment.through else found.index
 
 
@@ -115,19 +117,14 @@ def depth_of(connection: Connection, moment: Moment, index: int) -> int | None:
     return runs_within(find, spot, index, index + 1)[0].depth
 
 
-class _Begun(StoredRecords):
-    """A session's records; a name counts only once its message has begun."""
-
-    def __init__(
-        self, connection: Connection, session_key: int, started: int, through: int
-    ) -> None:
-        super().__init__(connection, session_key, started)
-        self._through: Final = through
-
-    def named(self, message_id: str) -> Placed | None:
-        """Return the message that had been given this id."""
-        found = super().named(message_id)
-        return None if found is None or found.versions[0] > self._through else found
+def _by_holder(moment: Moment, run: Run, *, rewound: bool = False) -> Iterator[Span]:
+    """Yield what of a run each session holds that the history is shared with, and this one."""
+    first = 0
+    for key, end in [*((s.key, s.placed) for s in reversed(moment.lineage)), (moment.key, run.end)]:
+        low, high = max(run.first, first), min(run.end, end)
+        if low < high:
+            yield Span(key, low, high, run.depth + low - run.first, rewound)
+        first = end
 
 
 def _told_apart(key: int, branch: Branch, indexes: range, seen: Sequence[Run]) -> Iterator[Span]:
@@ -153,13 +150,25 @@ def _branches(connection: Connection, moment: Moment, low: int, high: int) -> li
     """Return the branches that hold these messages, in their order."""
     found: list[Branch] = []
     if moment.sight.parted and low < high:
-        params = {"session_key": moment.key, "low": low, "high": high - 1}
-        found = [branch_of(row) for row in _BRANCHES.run(connection, params)]
+        for span in _by_holder(moment, Run(low, high, 0)):
+            params = {"session_key": span.key, "low": span.first, "high": span.end - 1}
+            found += [branch_of(row) for row in _BRANCHES.run(connection, params)]
     moment.branches.update({branch.first_turn: branch for branch in found})
     # Of those that begin at one place the last holds what is there; the others hold nothing.
     lasting = {branch.first_index: branch for branch in found}
-    first = [] if found and found[0].first_index <= low else [ROOT]
+    first = [] if found and found[0].first_index <= low else [_holding(connection, moment, low)]
     return [*first, *lasting.values()]
+
+
+def _holding(connection: Connection, moment: Moment, index: int) -> Branch:
+    """Return the branch of a message; a fork can go on in one of its parent's."""
+    shared = moment.shared
+    if not shared.version:
+        return ROOT
+    records = records_on(connection, moment.key, moment.head.started, shared.version)
+    message = records.message(index)
+    turn = None if message is None else records.turn(message.turn_id)
+    return ROOT if turn is None else finder(connection, moment)(turn.branch)
 
 
 def _branch_of(index: str) -> Any:  # noqa: ANN401 - a scalar subquery

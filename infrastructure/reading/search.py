@@ -17,6 +17,7 @@ from infrastructure import tables as t
 from infrastructure.blobs import whole
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
+from infrastructure.lineages import NOBODY, lineage_of
 from infrastructure.reading.sight import finding
 from infrastructure.serialization import decode
 from projections.search import Document, Snippet, Term, documents, find
@@ -31,7 +32,7 @@ _NEWEST: Final = 2**62
 _D: Final = t.search_documents.c
 _PLACE: Final = (
     "d.document, d.session_key, d.version, d.item, d.position, d.role, d.at, s.session_id, "
-    "h.turns <> h.started AS parted, h.branch, h.turn_tip, h.tip"
+    "h.turns <> h.started AS parted, h.branch, h.turn_tip, h.tip, h.base_version"
 )
 # The turn that a text is of, where there are turns out of sight.
 _TURN: Final = (
@@ -44,12 +45,17 @@ _NEAR: Final = (
     "AND n.version <= d.version AND (n.version < d.version OR n.item <= d.item) "
     'AND (n."index" & 15) = 0 ORDER BY n.version DESC, n."index" DESC LIMIT 1)'
 )
+# Those of a fork do not begin with the first.
+_FROM: Final = (
+    f'coalesce({_NEAR}, (SELECT f."index" FROM messages f WHERE f.session_key = d.session_key '  # noqa: S608
+    'ORDER BY f."index" LIMIT 1))'
+)
 # The name of the transcript's message that a text is in, if it is in one of its role.
 _MESSAGE_ID: Final = (
     "(SELECT CASE WHEN m.role = d.role AND m.turn_id = e.turn_id THEN "  # noqa: S608 - made of constants
     "CASE WHEN m.named THEN m.message_id ELSE m.turn_id || m.message_id END END "
-    f'FROM messages m WHERE m.session_key = d.session_key AND m."index" >= {_NEAR} '
-    f'AND m."index" <= {_NEAR} + 15 AND m.version <= d.version '
+    f'FROM messages m WHERE m.session_key = d.session_key AND m."index" >= {_FROM} '
+    f'AND m."index" <= {_FROM} + 15 AND m.version <= d.version '
     "AND (m.version < d.version OR m.item <= d.item) "
     'ORDER BY m."index" DESC LIMIT 1) AS message_id'
 )
@@ -139,7 +145,8 @@ class _Sight:
             return True
         find = self._branches.get(row.session_key)
         if find is None:
-            find = finding(self._connection, row.session_key, {})
+            lineage = lineage_of(self._connection, row.session_key) if row.base_version else NOBODY
+            find = finding(self._connection, row.session_key, {}, lineage)
             self._branches[row.session_key] = find
         return turn_in_sight(find, Spot(row.branch, row.turn_tip, row.tip), row.turn_number)
 

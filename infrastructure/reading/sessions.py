@@ -24,6 +24,7 @@ from infrastructure import tables as t
 from infrastructure.agreement import Agreement, agreement_of
 from infrastructure.blobs import whole
 from infrastructure.command_handler import Target
+from infrastructure.lineages import key_at, lineage
 from infrastructure.lookup import find_head
 from infrastructure.prepared import Prepared
 from infrastructure.serialization import Unreadable, decode, members_of
@@ -79,15 +80,17 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
     """
     key, head, turn = session_head(connection, target, deleted=deleted)
     agreement = agreement_of(connection, key)
-    opened = _fact_body(connection, key, 1)
+    shared = lineage(connection, key, head)
+    opened = _fact_body(connection, key_at(key, shared, 1), 1)
     source = config = agent_id = None
     if opened is not None:
         source = _given(opened, "source")
         fact = decode(*opened)
-        if isinstance(fact, SessionOpened) and fact.parent is not None:
+        if isinstance(fact, SessionOpened) and fact.parent is not None and not shared:
             agent_id = fact.parent.agent_id
     if head.config_version is not None:
-        configured = _fact_body(connection, key, head.config_version)
+        configured_in = key_at(key, shared, head.config_version)
+        configured = _fact_body(connection, configured_in, head.config_version)
         if configured is not None:
             config = _given(configured, "config")
     return SessionView(
@@ -131,12 +134,14 @@ class SessionQuery:
     Attributes:
         after: (`updated_at`, session key) of the last one of the page before.
         parent: Only children of this session; None for those without; or `ANY_PARENT`.
+        forked_from: Only forks of this session.
         title: A part of the title; A to Z in any case, on either database.
     """
 
     project_id: str
     status: StatusFilter = "open"
     parent: str | None = ANY_PARENT
+    forked_from: str | None = None
     title: str | None = None
     updated_since: int | None = None
     after: tuple[int, int] | None = None
@@ -162,6 +167,8 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
         statement = statement.where(t.heads.c.parent_session_id.is_(None))
     elif query.parent != ANY_PARENT:
         statement = statement.where(t.heads.c.parent_session_id == query.parent)
+    if query.forked_from is not None:
+        statement = statement.where(t.heads.c.forked_from == query.forked_from)
     if query.title is not None:
         statement = statement.where(_titled(connection, query.title))
     if query.updated_since is not None:

@@ -17,7 +17,6 @@ from sqlalchemy import (
     case,
     cast,
     func,
-    literal,
     select,
     text,
     true,
@@ -26,6 +25,7 @@ from sqlalchemy import (
 from domain.paths import FindBranch, Spot, spot_of
 from domain.state import ROOT, Branch, Head, Move
 from infrastructure import tables as t
+from infrastructure.lineages import NO_ANCESTOR, NOBODY, Ancestor, Lineage
 from infrastructure.prepared import Prepared
 from infrastructure.view_rows import branch_of, move_of
 
@@ -72,11 +72,24 @@ def sight_of(head: Head) -> Sight:
     )
 
 
-def sight_at(connection: Connection, key: int, head: Head, through: int, find: FindBranch) -> Sight:
-    """Return what was in sight at a version of the past."""
-    params = {"session_key": key, "through": through, "newest": head.started}
+def sight_at(
+    connection: Connection,
+    key: int,
+    head: Head,
+    through: int,
+    find: FindBranch,
+    shared: Ancestor = NO_ANCESTOR,
+) -> Sight:
+    """Return what was in sight at a version of the past; of a fork, at one of its own."""
+    params = {
+        "session_key": key,
+        "through": through,
+        "oldest": shared.started,
+        "newest": head.started,
+        "first": shared.placed,
+    }
     row = _PAST.run(connection, params).first()
-    last = -1 if row.last_index is None else int(row.last_index)
+    last = shared.placed - 1 if row.last_index is None else int(row.last_index)
     started = int(row.started)
     if row.version is None:
         return Sight(Spot(0, started, last), last + 1, started, 0, None, last + 1, started)
@@ -87,7 +100,7 @@ def sight_at(connection: Connection, key: int, head: Head, through: int, find: F
         branch = find(row.turn_branch)
         spot = Spot(row.turn_branch, started, spot.message)
         turns = branch.turn_depth + started - branch.first_turn + 1
-    if last >= 0 and row.last_version > move.version:
+    if last >= shared.placed and row.last_version > move.version:
         branch = find(spot.branch)
         spot = spot._replace(message=last)
         messages = branch.depth + last - branch.first_index + 1
@@ -103,12 +116,16 @@ def sight_at(connection: Connection, key: int, head: Head, through: int, find: F
     )
 
 
-def finding(connection: Connection, key: int, known: dict[int, Branch]) -> FindBranch:
+def finding(
+    connection: Connection, key: int, known: dict[int, Branch], lineage: Lineage = NOBODY
+) -> FindBranch:
     """Return what finds a session's branches; those begun before one are likely to be next."""
 
     def find(number: int) -> Branch:
         if number and number not in known:
-            params = {"session_key": key, "number": number, "most": AT_ONCE}
+            holders = [each.key for each in lineage if number <= each.started]
+            holder = holders[-1] if holders else key
+            params = {"session_key": holder, "number": number, "most": AT_ONCE}
             for row in _BRANCHES.run(connection, params):
                 known.setdefault(row.first_turn, branch_of(row))
         return known.get(number, ROOT)
@@ -117,16 +134,17 @@ def finding(connection: Connection, key: int, known: dict[int, Branch]) -> FindB
 
 
 def last_number(
-    value: Callable[[ColumnElement[int]], ScalarSelect[Any]], newest: str, bound: str
+    value: Callable[[ColumnElement[int]], ScalarSelect[Any]], oldest: str, newest: str, bound: str
 ) -> Select[Any]:
     """Halve the numbers up to `newest` until the last is left whose value is not beyond `bound`.
 
-    Inside one statement. `value` gives that of the last number up to one, so that damage is
-    stepped over; it rises with the numbers.
+    Inside one statement; `oldest` is left if there is none after it. `value` gives that of the last
+    number up to one, so that damage is stepped over; it rises with the numbers.
     """
-    search = select(literal(0).label("low"), cast(bindparam(newest), Integer).label("high")).cte(
-        "search", recursive=True
-    )
+    search = select(
+        cast(bindparam(oldest), Integer).label("low"),
+        cast(bindparam(newest), Integer).label("high"),
+    ).cte("search", recursive=True)
     middle = (search.c.low + search.c.high + 1) // 2
     early = value(middle) <= bindparam(bound)
     search = search.union_all(
@@ -167,7 +185,11 @@ def _last_message() -> Select[Any]:
         select(m.index, m.version)
         .where(
             m.session_key == bindparam("session_key"),
-            m.index.between(start, start + 15),
+            m.index >= bindparam("first"),
+            m.index.between(
+                func.coalesce(start, bindparam("first")),
+                func.coalesce(start, bindparam("first")) + 15,
+            ),
             m.version <= bindparam("through"),
         )
         .order_by(m.index.desc())
@@ -178,7 +200,7 @@ def _last_message() -> Select[Any]:
 def _past(_: str) -> Select[Any]:
     m, turn, move = t.moves.c, t.turns.c, t.moves
     last = _last_message().subquery("last")
-    started = last_number(_started, "newest", "through").subquery("numbers")
+    started = last_number(_started, "oldest", "newest", "through").subquery("numbers")
     newest = (
         select(func.max(m.version))
         .where(m.session_key == bindparam("session_key"), m.version <= bindparam("through"))

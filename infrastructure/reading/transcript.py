@@ -17,6 +17,7 @@ from domain.state import Call, CallKey, Gate, Placed
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import StoredFacts, beginning_at, content, fact_at
+from infrastructure.reading.inherited_calls import Waiting
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.places import (
     Box,
@@ -124,16 +125,18 @@ def folded(
     placed = [each.placed for each in standing]
     facts = _facts(connection, moment, box.key, placed, cut=cut)
     calls = _calls_of(connection, moment, box.key, placed, facts)
-    return list(messages_of(standing, facts, calls, at=moment.through, cuts=facts.cuts))
+    at = moment.through_of(box.key)
+    return list(messages_of(standing, facts, calls, at=at, cuts=facts.cuts))
 
 
 def summary(connection: Connection, moment: Moment, *, cut: bool = False) -> TranscriptMessage:
     """Return what stands for the archived messages; there is one."""
     version = moment.summary_version or 0
+    key = moment.key_at(version)
     if cut:
-        fact, cuts = beginning_at(connection, moment.key, version)
+        fact, cuts = beginning_at(connection, key, version)
         return summary_of(fact, version, moment.archived, cuts)
-    return summary_of(fact_at(connection, moment.key, version), version, moment.archived)
+    return summary_of(fact_at(connection, key, version), version, moment.archived)
 
 
 def live_view(connection: Connection, moment: Moment) -> LiveView:
@@ -141,29 +144,43 @@ def live_view(connection: Connection, moment: Moment) -> LiveView:
     shown = extent(moment, with_archived=False)
     window = shown.after(shown.first, shown.end)
     boxed = [*boxes(spans_of(connection, moment, window))]
-    calls = [call_of(row) for row in _ALL_CALLS.run(connection, {"session_key": moment.key})]
-    gates = [gate_of(row) for row in _ALL_GATES.run(connection, {"session_key": moment.key})]
+    waiting = Waiting(connection, moment) if moment.lineage else None
+    if waiting is None:
+        calls = [call_of(row) for row in _ALL_CALLS.run(connection, {"session_key": moment.key})]
+        gates = [gate_of(row) for row in _ALL_GATES.run(connection, {"session_key": moment.key})]
+    else:
+        calls, gates = waiting.calls, waiting.gates
     messages = [summary(connection, moment)] if window.summary else []
     begins = moment.through + 1
     for box in boxed:
         standing = _standing(connection, moment, box)
         placed = [each.placed for each in standing]
         facts = _facts(connection, moment, box.key, placed)
-        views = _views(connection, moment, box.key, calls, gates, range(box.low, box.high))
-        messages += messages_of(standing, facts, views, at=moment.through)
+        if waiting is None:
+            views = _views(connection, moment, box.key, calls, gates, range(box.low, box.high))
+        else:
+            views = call_views(calls, gates, waiting.ended, moment.through)
+        messages += messages_of(standing, facts, views, at=moment.through_of(box.key))
         begins = min(begins, *(message.versions[0] for message in placed[:1]))
-    return LiveView(messages=messages, earlier_calls=_earlier(connection, moment, calls, begins))
+    numbers = None if waiting is None else waiting.numbers
+    earlier = _earlier(connection, moment, calls, begins, numbers)
+    return LiveView(messages=messages, earlier_calls=earlier)
 
 
 def _earlier(
-    connection: Connection, moment: Moment, calls: Sequence[Call], begins: int
+    connection: Connection,
+    moment: Moment,
+    calls: Sequence[Call],
+    begins: int,
+    numbers: Mapping[str, int] | None,
 ) -> list[str]:
     """Return the ids of archived calls: those of turns in sight before what is live begins."""
     earlier = [call for call in calls if (call.requested_version or begins) < begins]
     if earlier and moment.sight.turns < moment.sight.started:
         find, spot = finder(connection, moment), moment.sight.spot
-        numbers = _NUMBERS.run(connection, {"session_key": moment.key})
-        seen = {turn_id for turn_id, number in numbers if turn_in_sight(find, spot, number)}
+        if numbers is None:
+            numbers = dict(_NUMBERS.run(connection, {"session_key": moment.key}))
+        seen = {turn_id for turn_id, number in numbers.items() if turn_in_sight(find, spot, number)}
         earlier = [call for call in earlier if call.turn_id in seen]
     return [call.tool_call_id for call in earlier]
 
@@ -202,7 +219,7 @@ def _facts(
 ) -> StoredFacts:
     if not placed:
         return StoredFacts(connection, key, ())
-    high = min(placed[-1].versions[-1], moment.through)
+    high = min(placed[-1].versions[-1], moment.through_of(key))
     return content(connection, key, placed[0].versions[0], high, cut=cut)
 
 
@@ -226,6 +243,9 @@ def _calls_of(
     }
     asked = [call_of(row) for row in _ASKED_CALLS.run(connection, between)] if asks else []
     found = {(call.turn_id, call.tool_call_id) for call in asked}
+    if key != moment.key:
+        waiting = Waiting(connection, moment, found | results)
+        return call_views(waiting.calls, waiting.gates, waiting.ended, moment.through)
     calls = [*asked, *_calls(connection, key, sorted(results - found))]
     gates = [gate_of(row) for row in _ASKED_GATES.run(connection, between)] if asks else []
     indexes = range(placed[0].index, placed[-1].index + 1)

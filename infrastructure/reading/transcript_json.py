@@ -62,7 +62,7 @@ def _messages(
         joined=dict(joined),
         old=frozenset(version for (version,) in old),
         archived=moment.archived,
-        at=moment.through,
+        at=moment.through_of(box.key),
         others={
             index: f",{dumped(other.shape())[1:-1].decode()}" for index, other in others.items()
         },

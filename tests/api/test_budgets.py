@@ -155,6 +155,20 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
     "DELETE /sessions/{id}": lambda a: a.client.delete(f"{BASE}/sessions/new-{a.session}"),
     "POST .../restore": lambda a: a.post(f"/sessions/new-{a.session}/restore", {}),
+    "POST .../fork": lambda a: a.post(
+        f"/sessions/{a.session}/fork", {"session_id": f"fork-{a.session}"}
+    ),
+    "POST .../fork, at a version": lambda a: a.post(
+        f"/sessions/{a.session}/fork", {"session_id": f"old-{a.session}", "at": 7}
+    ),
+    "GET .../lineage": lambda a: a.of_session("/lineage"),
+    "GET .../transcript, of a fork": lambda a: a.get(
+        f"/sessions/fork-{a.session}/transcript", limit=3
+    ),
+    "POST .../events, a turn of a fork": lambda a: a.post(
+        f"/sessions/fork-{a.session}/events",
+        batch(1, *a.whole_turn("t-new-in-fork"), producer=f"fork-{a.session}"),
+    ),
     "POST .../events, with a rewind": lambda a: a.append(
         *turn("t-edited"), rewind={"turns": 1, "interrupt": True}
     ),
@@ -199,6 +213,11 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "PATCH /sessions/{id}": Budget(12, 11, 13, 1),
     "DELETE /sessions/{id}": Budget(6, 5, 5, 1),
     "POST .../restore": Budget(9, 8, 8, 1),
+    "POST .../fork": Budget(24, 22, 21, 1),
+    "POST .../fork, at a version": Budget(27, 25, 24, 1),
+    "GET .../lineage": Budget(4, 4, 6, 0),
+    "GET .../transcript, of a fork": Budget(6, 6, 5, 0),
+    "POST .../events, a turn of a fork": Budget(28, 16, 13, 1),
     "POST .../events, with a rewind": Budget(28, 17, 11, 1),
     "POST .../rewind": Budget(13, 12, 10, 1),
     "POST .../rewind, tried": Budget(7, 7, 9, 0),
@@ -289,6 +308,7 @@ def test_no_request_costs_more_than_its_budget_however_long_its_session(
     assert grown <= {
         "POST .../compare",
         "GET .../state, at a version",
+        "POST .../fork, at a version",
         "GET .../diff",
         "GET .../diff, a step",
     }

@@ -20,6 +20,7 @@ from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify, verify_all
 from tests.domain.test_laws import STEPS, Step, in_its_turn
 from tests.infrastructure.families import carried_out, forked, own_gates, whole
+from tests.infrastructure.reading.alike import known, read
 from tests.infrastructure.test_lookup import EVERYTHING
 from tests.infrastructure.writing import Store, target
 
@@ -78,6 +79,15 @@ def numbered(step: Step, state: State) -> Step:
     return in_its_turn(step, State(head=state.head._replace(turns=state.head.started)))
 
 
+def assert_known(store: Store, where: Target, newest: int) -> None:
+    """Check that each version is known as it was, and can be read."""
+    with store.database.read() as connection:
+        for version in range(1, newest, 7):
+            then = whole(store, where.session_id, where.project_id, version)
+            assert known(connection, where, version).head == then.head
+        assert read(connection, where, newest).chains.history is not None
+
+
 @COUNT
 @given(happenings=HAPPENINGS)
 def test_a_family_of_forks_is_what_its_facts_make_it(
@@ -105,6 +115,14 @@ def test_a_family_of_forks_is_what_its_facts_make_it(
             made = whole(store, child, project)
             assert in_sight(made.head) == in_sight(there.head)
             assert (made.head.turn_id, made.head.open_gates) == (None, 0)
+            with store.database.read() as connection:
+                base = there.head.version
+                where_made, owner = target(child, project), target(session_id, project)
+                was = read(connection, owner, base)
+                assert read(connection, where_made, base) == was
+                assert read(connection, where_made, base + 1) == was
+                before = 1 + version // 2 % base
+                assert read(connection, where_made, before) == read(connection, owner, before)
             assert whole(store, session_id, project) == state
         else:
             step = own_gates(numbered(drawn, state), session_id)
@@ -119,6 +137,8 @@ def test_a_family_of_forks_is_what_its_facts_make_it(
         state = whole(store, session_id, project)
         for wanted in (Keys(), ALIKE, EVERYTHING):
             assert found(store, where, wanted) == restrict(state, wanted)
+        if state.head.status != "deleted":
+            assert_known(store, where, state.head.version)
         assert verify(store.database, project, session_id).ok
     assert all(each.ok for each in verify_all(store.database, project))
     built = rebuild(store.database, store.runner, project, check_only=True)

@@ -1,0 +1,213 @@
+"""Forks and lineages over HTTP: how a fork begins, how it is called, and who is told of it."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.recording import record_turn
+
+Json = dict[str, Any]
+
+
+def fork(client: httpx.Client, parent: str = "s1", /, **body: object) -> httpx.Response:
+    return client.post(f"/sessions/{parent}/fork", json=body)
+
+
+def append(client: httpx.Client, session_id: str, sequence: int, *events: Json) -> Json:
+    body = {"producer": {"id": "p1", "epoch": 1, "sequence": sequence}, "events": events}
+    answer = client.post(f"/sessions/{session_id}/events", json=body)
+    assert answer.status_code == 201, answer.text
+    answered: Json = answer.json()
+    return answered
+
+
+def turn(turn_id: str, text: str) -> list[Json]:
+    return [
+        {
+            "type": "turn-started",
+            "data": {"turn_id": turn_id, "messages": [{"role": "user", "content": text}]},
+        },
+        {"type": "turn-completed", "data": {"turn_id": turn_id, "record_count": 1}},
+    ]
+
+
+def read(client: httpx.Client, path: str, status: int = 200) -> Json:
+    answer = client.get(f"/sessions/{path}")
+    assert answer.status_code == status, answer.text
+    answered: Json = answer.json()
+    return answered
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def test_a_fork_is_a_session_with_the_history_of_another(client: httpx.Client) -> None:
+    record_turn(client)
+    answer = fork(client, session_id="s2", title="Another way")
+    assert answer.status_code == 201
+    assert answer.headers["Location"].endswith("/sessions/s2")
+    made, parent = answer.json(), read(client, "s1")
+    assert made == read(client, "s2")
+    assert (made["title"], made["title_by"], made["status"]) == ("Another way", "person", "open")
+    assert made["forked_from"] == {"session_id": "s1", "version": 4}
+    assert (made["messages"], made["turns"], made["ready"]) == (2, 1, parent["ready"])
+    assert made["head"]["version"] == 5
+    assert made["head"]["fingerprint"] == parent["head"]["fingerprint"]
+    assert parent["head"]["version"] == 4
+    assert parent["forked_from"] is None
+
+
+def test_a_fork_gets_an_id_if_none_is_named(client: httpx.Client) -> None:
+    record_turn(client)
+    ids = {fork(client).json()["session_id"] for _ in range(3)}
+    assert len(ids) == 3
+
+
+def test_the_same_fork_again_is_the_one_that_is_there(client: httpx.Client) -> None:
+    record_turn(client)
+    assert fork(client, session_id="s2").status_code == 201
+    append(client, "s1", 2, *turn("t2", "more"))
+    assert fork(client, session_id="s2").status_code == 200
+    assert fork(client, session_id="s2", at=4).status_code == 200
+    assert code(fork(client, session_id="s2", at=3)) == (409, "session-exists")
+    assert code(fork(client, session_id="s2", title="x")) == (409, "session-exists")
+    assert code(fork(client, session_id="s1")) == (409, "session-exists")
+    client.delete("/sessions/s2")
+    assert code(fork(client, session_id="s2")) == (409, "session-exists")
+
+
+def test_a_key_makes_one_fork(client: httpx.Client) -> None:
+    record_turn(client)
+    headers = {"Idempotency-Key": "once"}
+    first = client.post("/sessions/s1/fork", json={}, headers=headers)
+    again = client.post("/sessions/s1/fork", json={}, headers=headers)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_a_fork_is_made_of_what_the_caller_saw(client: httpx.Client) -> None:
+    record_turn(client)
+    stale = client.post("/sessions/s1/fork", json={}, headers={"If-Match": '"3"'})
+    assert code(stale) == (412, "version-mismatch")
+    fresh = client.post("/sessions/s1/fork", json={}, headers={"If-Match": '"4"'})
+    assert fresh.status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"title": ""}, (422, "invalid-value")),
+        ({"title": "  "}, (422, "invalid-value")),
+        ({"session_id": ""}, (422, "invalid-value")),
+        ({"session_id": "a/b"}, (422, "invalid-value")),
+        ({"at": 0}, (422, "invalid-value")),
+        ({"at": -1}, (422, "invalid-value")),
+        ({"at": 5}, (422, "invalid-value")),
+        ({"at": 1, "at_turn": "t1"}, (422, "invalid-value")),
+        ({"at_turn": "t9"}, (404, "no-such-turn")),
+        ({"at_turn": "/"}, (422, "invalid-value")),
+        ({"unknown": 1}, (422, "invalid-value")),
+    ],
+)
+def test_what_means_nothing_makes_no_fork(
+    client: httpx.Client, body: Mapping[str, object], problem: tuple[int, str]
+) -> None:
+    record_turn(client)
+    assert code(fork(client, **body)) == problem
+    assert read(client, "s1/lineage")["children"] == {"items": [], "next_cursor": None}
+
+
+def test_what_is_not_there_is_not_forked(client: httpx.Client) -> None:
+    assert code(fork(client, "nobody")) == (404, "no-such-session")
+    record_turn(client)
+    client.delete("/sessions/s1")
+    assert code(fork(client)) == (404, "no-such-session")
+
+
+def test_titles_number_themselves_and_no_number_comes_twice(client: httpx.Client) -> None:
+    record_turn(client)
+    client.patch("/sessions/s1", json={"title": "Trip"})
+    made = [fork(client, session_id=f"f{n}").json()["title"] for n in range(2)]
+    assert made == ["Trip (2)", "Trip (3)"]
+    client.delete("/sessions/f1")
+    assert fork(client).json()["title"] == "Trip (4)"
+    assert fork(client, "f0").json()["title"] == "Trip (5)"
+    client.patch("/sessions/f0", json={"title": "Tour"})
+    assert fork(client, "f0").json()["title"] == "Tour (2)"
+    client.patch("/sessions/f0", json={"title": "Tour (9)"})
+    assert fork(client, "f0").json()["title"] == "Tour (10)"
+    client.patch("/sessions/f0", json={"title": None})
+    assert fork(client, "f0").json()["title"] is None
+
+
+def test_forks_at_once_get_ids_and_numbers_of_their_own(client: httpx.Client) -> None:
+    record_turn(client)
+    client.patch("/sessions/s1", json={"title": "Trip"})
+    with ThreadPoolExecutor(4) as pool:
+        made = [each.json() for each in pool.map(lambda _: fork(client), range(8))]
+    assert len({each["session_id"] for each in made}) == 8
+    assert {each["title"] for each in made} == {f"Trip ({n})" for n in range(2, 10)}
+
+
+def test_of_forks_with_one_id_one_is_made(client: httpx.Client) -> None:
+    record_turn(client)
+    with ThreadPoolExecutor(4) as pool:
+        made = [*pool.map(lambda n: fork(client, session_id="x", title=f"T{n}"), range(4))]
+    assert sorted(each.status_code for each in made) == [201, 409, 409, 409]
+
+
+def test_a_lineage_is_read_both_ways(client: httpx.Client) -> None:
+    record_turn(client)
+    fork(client, session_id="f1", at=3, title="one")
+    append(client, "f1", 1, *turn("t2", "more"))
+    fork(client, "f1", session_id="f2", title="two")
+    fork(client, "f1", session_id="f3", at=2, title="three")
+    head = read(client, "f1")["head"]["version"]
+    older = [
+        {"session_id": "s1", "title": None, "status": "open", "version": 3},
+        {"session_id": "f1", "title": "one", "status": "open", "version": head},
+    ]
+    assert read(client, "f2/lineage")["ancestors"] == older
+    assert read(client, "f1/lineage")["children"]["items"] == [
+        {"session_id": "f2", "title": "two", "status": "open", "version": head}
+    ]
+    # What is forked below the base of a fork is forked from whom the version belongs to.
+    assert read(client, "f3/lineage")["ancestors"] == [older[0] | {"version": 2}]
+    assert [each["session_id"] for each in read(client, "s1/lineage")["children"]["items"]] == [
+        "f3",
+        "f1",
+    ]
+    listed = client.get("/sessions", params={"forked_from": "s1"}).json()["items"]
+    assert [each["session_id"] for each in listed] == ["f3", "f1"]
+
+
+def test_the_children_come_by_pages(client: httpx.Client) -> None:
+    record_turn(client)
+    for number in range(5):
+        fork(client, session_id=f"f{number}")
+    seen: list[object] = []
+    cursor: object = None
+    while True:
+        query = "limit=2" if cursor is None else f"limit=2&cursor={cursor}"
+        children = read(client, f"s1/lineage?{query}")["children"]
+        seen += [each["session_id"] for each in children["items"]]
+        cursor = children["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == ["f4", "f3", "f2", "f1", "f0"]
+
+
+def test_a_lineage_is_so_deep_and_no_deeper(client: httpx.Client) -> None:
+    record_turn(client)
+    parent = "s1"
+    for number in range(32):
+        child = f"f{number}"
+        assert fork(client, parent, session_id=child).status_code == 201
+        parent = child
+    assert code(fork(client, parent, session_id="too-deep")) == (409, "lineage-too-deep")
+    assert len(read(client, f"{parent}/lineage")["ancestors"]) == 32
