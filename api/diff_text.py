@@ -4,12 +4,12 @@ A line each, `+` for what came, `-` for what went, `~` for what is another. What
 a line, and can do nothing but be read.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 from api.cli.terminal_text import cut, one_line
 from api.shapes import Shape
+from domain.json_text import JsonValue, dump, parse
 from domain.raw_json import dumped
 
 Json: TypeAlias = Mapping[str, Any]
@@ -34,12 +34,12 @@ _TOLD: Final = frozenset(
 
 def diff_text(shape: Shape) -> str:
     """Return a diff as lines; nothing if there is no difference that a person would look for."""
-    told = json.loads(dumped(shape))
-    return "".join(f"{line}\n" for line in lines(told))
+    return "".join(f"{line}\n" for line in lines(dumped(shape)))
 
 
-def lines(told: Json) -> Iterator[str]:
+def lines(sent: bytes) -> Iterator[str]:
     """Yield the lines of a diff as it is sent."""
+    told = cast("Json", parse(sent))
     yield from _state(told["state"])
     yield from _turns(told["turns"])
     yield from _waiting("call", told["calls"])
@@ -127,8 +127,8 @@ def _part(part: Json) -> str:
             return f"[{type_}]"
 
 
-def _compact(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _compact(value: JsonValue) -> str:
+    return value if isinstance(value, str) else dump(value).decode()
 
 
 def _value(value: object) -> str:

@@ -42,11 +42,11 @@ class Page(NamedTuple):
     Attributes:
         limit: So many messages, and turns, of what went and of what came.
         side, depth: What a cursor goes on with, and from where; the other side is left out then.
-        cursor: Makes the cursor of a side and a depth.
+        cursor: Makes the cursor of a side and a depth; without it none is shown.
     """
 
     limit: int
-    cursor: Callable[[int, int], str]
+    cursor: Callable[[int, int], str] | None
     side: int | None = None
     depth: int = 0
 
@@ -113,10 +113,12 @@ def _messages(
             begin = side.end
         found = messages_of(connection, moment, side, begin, page.limit, added=added)
         end = begin + page.limit
-        shape[name] = _counts(side, name) | {
-            "items": [{"change": change, "message": _raw(message)} for change, message in found],
-            "next_cursor": page.cursor(number, end) if end < side.end else None,
+        told = _counts(side, name) | {
+            "items": [{"change": change, "message": _raw(message)} for change, message in found]
         }
+        if page.cursor is not None:
+            told["next_cursor"] = page.cursor(number, end) if end < side.end else None
+        shape[name] = told
     return shape
 
 

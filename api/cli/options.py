@@ -99,6 +99,14 @@ At: TypeAlias = Annotated[
         "--at", metavar="VERSION|TIME", help="As it stood then (RFC 3339).", callback=_moment
     ),
 ]
+FromMoment: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="FROM", help="A version, or an RFC 3339 time.", callback=_moment),
+]
+ToMoment: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="[TO]", help="The same; not given: now.", callback=_moment),
+]
 WithSession: TypeAlias = Annotated[
     str | None,
     typer.Option("--session", metavar="ID", help="Only in this session.", callback=_maybe_id),

@@ -20,6 +20,7 @@ from api.cli.options import (
     At,
     DryRun,
     FirstDay,
+    FromMoment,
     Interrupt,
     Json,
     LastDay,
@@ -30,6 +31,7 @@ from api.cli.options import (
     RecordedUntil,
     Session,
     Since,
+    ToMoment,
     Tool,
     Turn,
     Types,
@@ -357,6 +359,25 @@ def redo_command(
     wanted = RedoWanted(rewind_version=rewind_version, interrupt=interrupt, dry_run=dry_run)
     manner = Manner(yes=yes, as_json=as_json)
     _end(redo(project, url, session, wanted, manner))
+
+
+@app.command("diff")
+def diff_command(
+    session: Session,
+    first: FromMoment,
+    second: ToMoment = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=1, max=200, help="So many messages that went, and that came."),
+    ] = 50,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what differs between two versions or times of a session: -, + and ~ lines."""
+    from api.cli.differing import show_diff
+
+    show_diff(project, url, session, first, second, limit=limit, as_json=as_json)
 
 
 @app.command("usage")

@@ -157,6 +157,11 @@ class Remote:
         """Bring turns back into sight, or tell what that would do."""
         return self._document(_path(session_id, "redo"), body=_move(wanted))
 
+    def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:
+        """Return what differs between two moments, with so many messages that went, and came."""
+        query = {"from": first, "to": second, "limit": limit}
+        return self._document(_path(session_id, "diff"), query)
+
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""
         with self._answer(f"/blobs/{quote(digest, safe='')}") as answer:

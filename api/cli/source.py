@@ -81,6 +81,10 @@ class Source(Protocol):
         """Bring turns back into sight, or tell what that would do."""
         ...
 
+    def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:
+        """Return what differs between two moments, with so many messages that went, and came."""
+        ...
+
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""
         ...

@@ -19,8 +19,9 @@ from api.cli.wanted import (
     TextFilter,
     UsageFilter,
 )
+from api.diffing import Page, diff_shape
 from api.session_shapes import event_json, session_shape
-from api.shapes import readiness_shape
+from api.shapes import head_shape, readiness_shape
 from api.verification_shapes import verification_shape
 from domain.blobs import is_digest
 from domain.raw_json import dumped
@@ -189,6 +190,21 @@ class Stored:
     def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
         """Bring turns back into sight, or tell what that would do."""
         return stored_redo(self._log, self._target(session_id), wanted)
+
+    def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:
+        """Return what differs between two moments, with so many messages that went, and came."""
+        policy = self._log.policy(self._read(self._log.known_after))
+
+        def look(connection: Connection) -> bytes:
+            target = self._target(session_id)
+            a = moment(connection, target, _when(first))
+            b = moment(connection, target, None if second is None else _when(second))
+            page = Page(limit=limit, cursor=None)
+            judged = readiness(b.head, b.open_turn, policy, b.agreements)
+            now = {"head": head_shape(b.head), "readiness": readiness_shape(judged, b.head)}
+            return dumped(now | diff_shape(connection, (a, b), policy, page))
+
+        return self._read(look)
 
     def blob(self, digest: str) -> Iterator[bytes]:
         """Yield a blob in pieces."""

@@ -81,7 +81,7 @@ def test_each_step_says_what_it_changed(client: httpx.Client) -> None:
             f"~ turn 2 t2: {PAUSED}",
             "+ call c1 (rm) waits",
             f"+ {about} waits",
-            '+ #3 assistant: [calls rm] {"path": "notes"}',
+            '+ #3 assistant: [calls rm] {"path":"notes"}',
         ],
         [
             "~ reasons: none -> turn-running",
@@ -89,7 +89,7 @@ def test_each_step_says_what_it_changed(client: httpx.Client) -> None:
             f"- {about}: allowed",
         ],
         [
-            '~ #3 assistant: [calls rm] {"path": "notes"}',
+            '~ #3 assistant: [calls rm] {"path":"notes"}',
             "~ #3 assistant: [calls bash] {}",
         ],
         [
