@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from domain.commands import Rewind
 from tests.api.cli.command import Turnlog
 from tests.api.serving import served
 from tests.databases import DatabaseKind
+from tests.infrastructure.families import asked
 from tests.infrastructure.reading.asking import long_session
 from tests.infrastructure.writing import opened
 
@@ -29,6 +31,16 @@ def test_an_audit_is_written_line_by_line(written: Turnlog) -> None:
     )
     assert lines[7].endswith("gate g-s1-t1 was approved by person, in-band  [tool rm]  [history]")
     assert lines[10].endswith("the turn completed")
+
+
+def test_what_was_rewound_says_so(written: Turnlog, database_url: str) -> None:
+    with opened(database_url) as store:
+        asked(store, "s1", Rewind(turns=1))
+    lines = written.well("audit", "s1", "--turn", "t2").text.splitlines()
+
+    assert all(line.endswith("[rewound by 22]") for line in lines[:-1])
+    assert "1 turn and 4 messages went out of sight, from version 12 on" in lines[-1]
+    assert lines[-1].endswith("[history]")
 
 
 def test_an_audit_is_written_for_programs(written: Turnlog) -> None:
@@ -60,10 +72,9 @@ def test_nothing_found_is_told_in_every_form(written: Turnlog) -> None:
     def found(form: str) -> str:
         return written.well("audit", "s1", "--actor", "nobody", "--format", form).text
 
-    assert found("text") == "nothing of that was recorded\n"
-    assert (found("json"), found("jsonl")) == ("[]\n", "")
-    assert found("csv").splitlines()[0].startswith("version,at,actor,")
-    assert len(found("csv").splitlines()) == 1
+    assert (found("text"), found("json")) == ("nothing of that was recorded\n", "[]\n")
+    [header] = found("csv").splitlines()
+    assert header.startswith("version,at,actor,")
 
 
 def test_what_is_not_there_is_told_before_anything_is_written(written: Turnlog) -> None:
@@ -77,15 +88,15 @@ def test_a_server_tells_the_same(
     written: Turnlog, database_kind: DatabaseKind, tmp_path: Path
 ) -> None:
     assert written.database_url is not None
-    told = [written.well("audit", "s1", "--format", form).out for form in ("text", "json", "csv")]
+    told = [written.well("audit", "s1", "--format", form).out for form in ("text", "csv")]
     with served(database_kind, written.database_url) as running:
         asking = Turnlog(home=tmp_path)
 
-        def asked(*arguments: str) -> bytes:
+        def told_by_server(*arguments: str) -> bytes:
             return asking.well("audit", "s1", "--url", running.url, *arguments).out
 
-        assert [asked("--format", form) for form in ("text", "json", "csv")] == told
+        assert [told_by_server("--format", form) for form in ("text", "csv")] == told
         query = ("--tool", "rm", "--type", "gate-opened", "--since", "2026-01-01T01:00:02+01:00")
-        assert asked("--json", *query) == written.well("audit", "s1", "--json", *query).out
+        assert told_by_server("--json", *query) == written.well("audit", "s1", "--json", *query).out
         failed = asking.run("audit", "nowhere", "--url", running.url, "--format", "csv")
         assert (failed.code, failed.out) == (1, b"")
