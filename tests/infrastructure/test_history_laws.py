@@ -4,6 +4,7 @@ Through the real runner and the real views, on both databases.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from domain import commands as c
-from domain.evolve import fold
+from domain.forking import beginning
 from domain.keys import Keys, keys_of
+from domain.recorded import Recorded
 from domain.restrict import restrict
 from domain.state import State
 from infrastructure import tables as t
@@ -30,21 +32,75 @@ from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify
 from tests.conftest import NewDatabase
 from tests.databases import DatabaseKind, Databases
+from tests.infrastructure.families import forked, whole
 from tests.infrastructure.reading.asking import as_json
-from tests.infrastructure.reading.wandering import WANDERINGS, Step, Wanderer, wandered
+from tests.infrastructure.reading.wandering import WANDERINGS, Plain, Step, Wanderer, wandered
 from tests.infrastructure.test_backup import everything, restored
 from tests.infrastructure.test_lookup import COUNT, EVERYTHING
 from tests.infrastructure.test_rebuilding import execute, rows
-from tests.infrastructure.writing import NEW_YEAR, Store, opened
+from tests.infrastructure.writing import NEW_YEAR, Store, opened, target
 
 SESSIONS = count(1)
-FEW = settings(COUNT, max_examples=10)
-ONCE = settings(COUNT, max_examples=3)
+FEW = settings(COUNT, max_examples=8)
+ONCE = settings(COUNT, max_examples=2)
+
+
+BEGIN: Step = ("turn", 1, 0)
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Steps in a session, then perhaps in a fork of it, at a version counted from its newest."""
+
+    steps: Sequence[Step]
+    back: int | None = None
+    further: Sequence[Step] = ()
+
+
+@dataclass
+class Forked(Wanderer):
+    """Who goes on in a fork, with all that its parent had."""
+
+    shared: Sequence[Recorded] = ()
+
+    def facts(self) -> list[Recorded]:
+        """Return what was recorded, shared or own."""
+        return [*self.shared, *self.store.facts(self.where.session_id)]
+
+
+JOURNEYS: SearchStrategy[Journey] = st.one_of(
+    st.builds(Journey, WANDERINGS),
+    st.builds(Journey, WANDERINGS, st.sampled_from([0, 0, 0, 1, 2, 5, 9]), WANDERINGS),
+)
+
+
+def travelled(store: Store, journey: Journey) -> Wanderer:
+    """Return who made the journey, in sessions of its own."""
+    wanderer = wandered(store, [BEGIN, *journey.steps], f"law{next(SESSIONS)}")
+    if journey.back is None:
+        return wanderer
+    facts = wanderer.facts()
+    at = max(1, len(facts) - journey.back)
+    session_id = wanderer.where.session_id
+    child = f"{session_id}-fork"
+    forked(store, session_id, child, at=at)
+    plain = Plain()
+    for fact in facts[:at]:
+        plain.take(fact)
+    plain.state = beginning(plain.state)
+    further = Forked(store, target(child), wanderer.turns, plain, facts[:at])
+    for step in journey.further:
+        further.take(step)
+    return further
 
 
 def fresh(store: Store, steps: Sequence[Step]) -> Wanderer:
     """Return who took these steps in a session of its own, in which nothing runs any more."""
-    wanderer = wandered(store, steps, f"law{next(SESSIONS)}")
+    return stopped(wandered(store, [BEGIN, *steps], f"law{next(SESSIONS)}"))
+
+
+def stopped(wanderer: Wanderer) -> Wanderer:
+    """Return the one whose turn is interrupted if it still runs."""
     turn_id = wanderer.plain.state.head.turn_id
     if turn_id is not None:
         wanderer.command(c.InterruptTurn(turn_id=turn_id, reason="stopped"))
@@ -52,7 +108,7 @@ def fresh(store: Store, steps: Sequence[Step]) -> Wanderer:
 
 
 def state(wanderer: Wanderer) -> State:
-    return fold(wanderer.facts())
+    return whole(wanderer.store, wanderer.where.session_id)
 
 
 def shown(wanderer: Wanderer) -> tuple[list[str], list[bytes], Fingerprints]:
@@ -75,12 +131,10 @@ def placed(wanderer: Wanderer) -> list[str]:
 
 
 @FEW
-@given(steps=WANDERINGS)
-def test_what_is_stored_is_what_the_log_makes(store: Store, steps: Sequence[Step]) -> None:
-    wanderer = fresh(store, steps)
-    session_id = wanderer.where.session_id
-    found = rebuild(store.database, store.runner, "default", session_id, check_only=True)
-    assert found.differences == ()
+@given(journey=JOURNEYS)
+def test_what_is_stored_is_what_the_log_makes(store: Store, journey: Journey) -> None:
+    travelled(store, journey)
+    assert rebuild(store.database, store.runner, check_only=True).differences == ()
     before = rows(store)
     execute(store, *(f"DELETE FROM {table.name}" for table in t.VIEWS))
     assert rebuild(store.database, store.runner).differences != () or not before["heads"]
@@ -98,17 +152,17 @@ NEXT: Sequence[c.SessionCommand] = (
 
 
 @FEW
-@given(steps=WANDERINGS)
-def test_a_look_up_finds_what_any_next_command_needs(store: Store, steps: Sequence[Step]) -> None:
-    wanderer = wandered(store, steps, f"law{next(SESSIONS)}")
-    whole = state(wanderer)
-    redos = [c.Redo(rewind_version=version) for version in whole.moves]
+@given(journey=JOURNEYS)
+def test_a_look_up_finds_what_any_next_command_needs(store: Store, journey: Journey) -> None:
+    wanderer = travelled(store, journey)
+    folded = state(wanderer)
+    redos = [c.Redo(rewind_version=version) for version in folded.moves]
     wanted = [*(keys_of([command]) for command in (*NEXT, *redos)), EVERYTHING, Keys(grows=True)]
     with store.database.read() as connection:
         for each in wanted:
             key, found = find_head(connection, "default", wanderer.where.session_id)
             found = found if key is None else look_up(connection, key, found, each)
-            assert found == restrict(whole, each)
+            assert found == restrict(folded, each)
 
 
 @FEW
@@ -150,7 +204,6 @@ def test_nothing_that_was_recorded_is_missing_from_the_audit(
 ) -> None:
     wanderer = fresh(store, steps)
     facts = wanderer.facts()
-    assume(facts)
     with store.database.read() as connection:
         now = moment(connection, wanderer.where, None)
     lines = [line_shape(line) for line in whole_audit(store.database, now, AuditQuery())]
@@ -168,7 +221,6 @@ def test_an_export_makes_the_same_session_elsewhere(
     store: Store, new_database: NewDatabase, database_kind: DatabaseKind, steps: Sequence[Step]
 ) -> None:
     wanderer = fresh(store, steps)
-    assume(wanderer.facts())
     session_id = wanderer.where.session_id
     lines = list(export_session(store.database, "default", session_id))
     with opened(_other(new_database, database_kind)) as elsewhere:
@@ -185,15 +237,12 @@ def _other(new_database: NewDatabase, kind: DatabaseKind) -> str:
     return new_database(kind)
 
 
-SEVERAL: SearchStrategy[list[list[Step]]] = st.lists(WANDERINGS, min_size=3, max_size=3)
-
-
 @ONCE
-@given(sessions=SEVERAL)
+@given(journeys=st.lists(JOURNEYS, min_size=3, max_size=3))
 def test_a_backup_is_the_same_store_again(
-    store: Store, databases: Databases, tmp_path: Path, sessions: Sequence[Sequence[Step]]
+    store: Store, databases: Databases, tmp_path: Path, journeys: Sequence[Journey]
 ) -> None:
-    wanderers = [fresh(store, steps) for steps in sessions]
+    wanderers = [travelled(store, journey) for journey in journeys]
     path = tmp_path / f"{next(SESSIONS)}.backup"
     back_up(store.database, path, NEW_YEAR)
     url = databases.empty()
@@ -201,8 +250,7 @@ def test_a_backup_is_the_same_store_again(
     with opened(url) as elsewhere:
         assert everything(elsewhere) == everything(store)
         for wanderer in wanderers:
-            if wanderer.facts():
-                assert shown(Wanderer(elsewhere, wanderer.where)) == shown(wanderer)
+            assert whole(elsewhere, wanderer.where.session_id) == state(wanderer)
         found = rebuild(elsewhere.database, elsewhere.runner, check_only=True)
         assert found.differences == ()
     databases.drop(url)
