@@ -177,6 +177,9 @@ REQUESTS: Final[Mapping[str, Request]] = {
         f"/sessions/{a.session}/rewind", {"to_turn": "t2", "dry_run": True}
     ),
     "POST .../redo": lambda a: a.post(f"/sessions/{a.session}/redo", {}),
+    "POST .../compact": lambda a: a.post(
+        f"/sessions/{a.session}/compact", {"summary": "So far.", "through_message_id": "t-new:4"}
+    ),
 }
 
 
@@ -222,6 +225,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../rewind": Budget(13, 12, 10, 1),
     "POST .../rewind, tried": Budget(7, 7, 9, 0),
     "POST .../redo": Budget(11, 10, 6, 1),
+    "POST .../compact": Budget(16, 15, 9, 1),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),
