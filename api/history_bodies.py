@@ -9,6 +9,7 @@ from api.problems import Flaw, ProblemError
 from domain import commands as c
 from domain.canonical import canonical
 from domain.fields import COUNT_LIMIT
+from domain.raw_json import RawJson
 from domain.rewinding import ONE_TARGET
 
 TARGETS: Final = ("turns", "to_turn", "before_message", "to_version")
@@ -68,7 +69,7 @@ class RewindFields(Body):
             to_version=self.to_version,
             interrupt=self.interrupt,
             claim=claim,
-            asked=canonical(self.model_dump(exclude_defaults=True)).decode() if asked else None,
+            asked=RawJson(canonical(self.model_dump(exclude_defaults=True))) if asked else None,
         )
 
 

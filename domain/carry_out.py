@@ -77,7 +77,7 @@ def _place(step: SessionCommand, records: int) -> tuple[str | int, ...]:
     match step:
         case Record():
             return ("events", records, "data")
-        case Rewind(asked=str()):
+        case Rewind(asked=bytes()):
             return ("rewind",)
         case _:
             return ()

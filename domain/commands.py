@@ -7,6 +7,7 @@ from domain.blobs import Blob
 from domain.events import ForkPoint, SessionEvent
 from domain.events.session import ApprovalMode, Parent, TitleBy
 from domain.offloading import Offloaded
+from domain.raw_json import RawJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class Rewind:
         before_message: The turn that begins with this message, and all after it.
         to_version: All that started after this version.
         interrupt: Whether a turn that runs is interrupted for it.
-        asked: All of this as text, in a batch: a batch that comes again asks for the same.
+        asked: All of this as JSON, in a batch: a batch that comes again asks for the same.
     """
 
     turns: int | None = None
@@ -98,7 +99,7 @@ class Rewind:
     to_version: int | None = None
     interrupt: bool = False
     claim: HeadClaim | None = None
-    asked: str | None = None
+    asked: RawJson | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

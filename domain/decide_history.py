@@ -126,7 +126,7 @@ def _at_rest(state: State, *, interrupt: bool) -> tuple[Decided, ...]:
     return interrupted(state, turn_id, REWOUND, None)
 
 
-def _rewound(head: Head, found: Rewinding, after: int, asked: str | None = None) -> Decided:
+def _rewound(head: Head, found: Rewinding, after: int, asked: object = None) -> Decided:
     """`after` facts are recorded before it."""
     event = e.HistoryRewound(
         turn_id=found.turn.turn_id,

@@ -83,8 +83,8 @@ class EarlierBatch:
     rewound: Recorded | None = None
 
     @property
-    def asked(self) -> str | None:
-        """Return what it wanted rewound, as text."""
+    def asked(self) -> object:
+        """Return what it wanted rewound, as JSON."""
         event = self.rewound and self.rewound.event
         return event.asked if isinstance(event, HistoryRewound) else None
 

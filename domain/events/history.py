@@ -25,7 +25,7 @@ class HistoryRewound:
     Attributes:
         turn_id: The first turn that was taken out; all those after it went with it.
         turns, messages: How many were in sight and are not any more.
-        asked: What was asked for, as text, by the batch that it is part of; None if it came alone.
+        asked: What the batch asked for that it is part of, as JSON; None if it came alone.
     """
 
     turn_id: str
@@ -34,7 +34,7 @@ class HistoryRewound:
     turns: int
     messages: int
     scope: Scope = field(default_factory=_conversation)
-    asked: str | None = None
+    asked: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

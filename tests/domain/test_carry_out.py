@@ -20,7 +20,7 @@ from domain.commands import (
 from domain.decided import Decided
 from domain.evolve import fold
 from domain.offloading import LIMIT, offload
-from domain.raw_json import dumped
+from domain.raw_json import RawJson, dumped
 from domain.recorded import GENESIS, ProducerStamp, body_digest
 from domain.refusals import InvalidValue, MessageExists, NoSuchTurn, SessionExists
 from domain.state import State
@@ -163,7 +163,7 @@ def test_an_actor_and_a_trace_fit_a_column() -> None:
 
 
 def test_a_rewind_that_a_batch_begins_with_is_refused_in_its_own_place() -> None:
-    steps = (BeginBatch(events=1), Rewind(turns=0, asked="{}"), record(started()))
+    steps = (BeginBatch(events=1), Rewind(turns=0, asked=RawJson(b"{}")), record(started()))
     with pytest.raises(InvalidValue) as caught:
         carry_out(folded(OPENED), steps, stamp())
     assert caught.value.at == ("rewind", "turns")

@@ -37,7 +37,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         through_version=12,
         turns=1,
         messages=2,
-        asked='{"turns":1}',
+        asked=RawJson(b'{"turns":1}'),
     ),
     "rewind-reverted": e.RewindReverted(rewind_version=13, turns=1, messages=2),
     "session-forked": e.SessionForked(
