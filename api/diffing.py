@@ -11,6 +11,7 @@ from domain.readiness import Policy
 from infrastructure.reading.diff import (
     calls_now,
     gates_now,
+    later_of,
     message_changes,
     messages_of,
     points,
@@ -57,8 +58,9 @@ def diff_shape(
     """Return what is different, from the first moment to the second."""
     a, b = moments
     one, other = points(connection, a, b, policy)
-    turns, messages = partings(finder(connection, b), one, other)
-    going_on = turn_now(connection, a.key, went_on(one, other, turns))
+    last = later_of(a, b)
+    turns, messages = partings(finder(connection, last), one, other)
+    going_on = turn_now(connection, last, went_on(one, other, turns))
     changed = message_changes(connection, a, b, messages, (one, other))
     summed_up = archived(messages, one, other)
     return {
@@ -77,8 +79,8 @@ def diff_shape(
             "archived": max(summed_up, 0),
             "unarchived": max(-summed_up, 0),
         },
-        "calls": call_changes(one, other, calls_now(connection, a.key, one)),
-        "gates": gate_changes(one, other, gates_now(connection, a.key, one)),
+        "calls": call_changes(one, other, calls_now(connection, last, one)),
+        "gates": gate_changes(one, other, gates_now(connection, last, one)),
         "through_version": max(one.version, other.version),
     }
 

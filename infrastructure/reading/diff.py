@@ -12,13 +12,15 @@ from domain.checkpoints import EVERY
 from domain.events import SessionConfigured, SessionOpened
 from domain.paths import turn_runs
 from domain.readiness import Policy, readiness
-from domain.resuming import resumed
+from domain.resuming import Views, resumed
 from domain.state import Call, Gate, State, Turn
 from infrastructure import tables as t
+from infrastructure.fork_records import records_on
 from infrastructure.reading.facts import fact_at
+from infrastructure.reading.inherited_calls import Waiting
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.past import go_on, known_at, nearest
-from infrastructure.reading.places import finder, placed_in
+from infrastructure.reading.places import finder
 from infrastructure.reading.transcript_json import page_json
 from infrastructure.view_rows import call_of, gate_of, turn_of
 from projections.chains import config_fingerprint
@@ -31,14 +33,15 @@ Shape = dict[str, object]
 
 def points(connection: Connection, a: Moment, b: Moment, policy: Policy) -> tuple[Point, Point]:
     """Return what the rules knew at both moments."""
-    earlier, later = sorted((a, b), key=_through)
+    later = later_of(a, b)
+    earlier = b if later is a else a
     before, after = _states(connection, earlier, later)
     states = {earlier.through: before, later.through: after}
     found = [states[moment.through] for moment in (a, b)]
     versions = [state.head.config_version for state in found]
     configs: list[str | None] = [None, None]
     if versions[0] != versions[1]:
-        configs = [_config(connection, a.key, version) for version in versions]
+        configs = [_config(connection, later, version) for version in versions]
     first, second = (
         _point(moment, state, config, policy)
         for moment, state, config in zip((a, b), found, configs, strict=True)
@@ -56,8 +59,15 @@ def _states(connection: Connection, earlier: Moment, later: Moment) -> tuple[Sta
     return state.copy(), go_on(connection, later, state, since)
 
 
-def _config(connection: Connection, key: int, version: int | None) -> str | None:
-    fact = None if version is None else fact_at(connection, key, version)
+def later_of(a: Moment, b: Moment) -> Moment:
+    """Return the moment that knows of all that the other one does."""
+    return a if a.through > b.through else b
+
+
+def _config(connection: Connection, moment: Moment, version: int | None) -> str | None:
+    if version is None:
+        return None
+    fact = fact_at(connection, moment.key_at(version), version)
     if isinstance(fact, SessionConfigured | SessionOpened):
         return config_fingerprint(fact.config)
     return None
@@ -83,7 +93,7 @@ def turns_of(
     runs = turn_runs(finder(connection, moment), moment.sight.spot, side.begin, high)
     found: list[Shape] = []
     for run in runs:
-        for turn in _turns(connection, moment.key, run):
+        for turn in _turns(connection, moment, run):
             depth = side.begin + len(found)
             found.append(turn_item(point, turn, change_of(side, depth, added=added)))
     return found
@@ -110,67 +120,72 @@ def message_changes(
 
     There is one at most: the last one of the earlier point, if it was open.
     """
-    earlier = min(points_, key=_version)
     low, high = sorted((a.through, b.through))
-    head = earlier.head
+    head = min(points_, key=_version).head
     if not head.tail_open or head.messages > parting.shared:
         return []
-    grown = (
-        version
-        for message in placed_in(connection, a.key, head.tip, head.tip + 1)
-        for version in message.versions
-        if low < version <= high
-    )
-    if next(grown, None) is None:
+    tail = _records(connection, later_of(a, b)).message(head.tip)
+    if tail is None or not any(low < version <= high for version in tail.versions):
         return []
     depth = head.messages - 1
     shown = (_messages(connection, moment, depth, depth + 1) for moment in (a, b))
     return list(zip(*shown, strict=False))
 
 
-def turn_now(connection: Connection, key: int, turn: Turn | None) -> Turn | None:
-    """Return what a turn is now."""
+def turn_now(connection: Connection, moment: Moment, turn: Turn | None) -> Turn | None:
+    """Return what became of a turn by the moment, or since."""
     if turn is None:
         return None
-    return next(iter(_turns(connection, key, range(turn.number, turn.number + 1))), turn)
+    return _records(connection, moment).turn_numbered(turn.number)
 
 
-def calls_now(connection: Connection, key: int, point: Point) -> Sequence[Call]:
-    """Return what the calls are now that waited for a result."""
+def calls_now(connection: Connection, moment: Moment, point: Point) -> Sequence[Call]:
+    """Return what became, by the moment or since, of the calls that waited for a result."""
     calls = open_calls(point.state)
     if not calls:
         return ()
+    versions = [call.requested_version for call in calls]
+    if moment.lineage:
+        found = Waiting(connection, moment, {(c.turn_id, c.tool_call_id) for c in calls}).calls
+        return [call for call in found if call.requested_version in versions]
     c = t.calls.c
     statement = (
         select(t.calls)
-        .where(
-            c.session_key == key,
-            c.requested_version.in_([call.requested_version for call in calls]),
-        )
+        .where(c.session_key == moment.key, c.requested_version.in_(versions))
         .order_by(c.requested_version)
     )
     return [call_of(row) for row in connection.execute(statement)]
 
 
-def gates_now(connection: Connection, key: int, point: Point) -> Sequence[Gate]:
-    """Return what the gates are now that waited for an answer."""
+def gates_now(connection: Connection, moment: Moment, point: Point) -> Sequence[Gate]:
+    """Return what became, by the moment or since, of the gates that waited for an answer."""
     gates = open_gates(point.state)
     if not gates:
         return ()
     c = t.gates.c
+    holders = [*(each.key for each in reversed(moment.lineage)), moment.key]
     statement = (
         select(t.gates)
-        .where(c.session_key == key, c.gate_id.in_([gate.gate_id for gate in gates]))
+        .where(c.session_key.in_(holders), c.gate_id.in_([gate.gate_id for gate in gates]))
         .order_by(c.opened_version)
     )
-    return [gate_of(row) for row in connection.execute(statement)]
+    rows = sorted(connection.execute(statement), key=lambda row: holders.index(row.session_key))
+    nearest = {row.gate_id: gate_of(row) for row in rows}
+    return sorted(nearest.values(), key=lambda gate: gate.opened_version)
 
 
-def _turns(connection: Connection, key: int, numbers: range) -> Iterator[Turn]:
+def _records(connection: Connection, moment: Moment) -> Views:
+    return records_on(connection, moment.key, moment.head.started, moment.shared.version)
+
+
+def _turns(connection: Connection, moment: Moment, numbers: range) -> Iterator[Turn]:
+    if moment.lineage:
+        found = map(_records(connection, moment).turn_numbered, numbers)
+        return (turn for turn in found if turn is not None)
     c = t.turns.c
     statement = (
         select(t.turns)
-        .where(c.session_key == key, c.number >= numbers.start, c.number < numbers.stop)
+        .where(c.session_key == moment.key, c.number >= numbers.start, c.number < numbers.stop)
         .order_by(c.number)
     )
     return (turn_of(row) for row in connection.execute(statement))
@@ -181,10 +196,6 @@ def _messages(connection: Connection, moment: Moment, low: int, high: int) -> li
         messages=moment.messages, archived=moment.archived, summary=False, with_archived=True
     )
     return page_json(connection, moment, extent.after(low, high - low))
-
-
-def _through(moment: Moment) -> int:
-    return moment.through
 
 
 def _version(point: Point) -> int:

@@ -115,12 +115,14 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
         raise NoSuchSession
     shared = lineage(connection, key, head)
     through = _version(connection, key, head, shared, at)
+    holders = [each for each in shared if each.version >= through]
+    then = head._replace(started=holders[-1].started) if holders else head
     key, shared = key_at(key, shared, through), [s for s in shared if s.version < through]
     branches: dict[int, Branch] = {}
     if through < head.version:
         find = finding(connection, key, branches, shared)
         nearest = shared[0] if shared else NO_ANCESTOR
-        sight = sight_at(connection, key, head, through, find, nearest)
+        sight = sight_at(connection, key, then, through, find, nearest)
     else:
         sight = sight_of(head)
     return Moment(

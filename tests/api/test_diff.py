@@ -32,6 +32,7 @@ ALLOWED = event(
 )
 
 
+PART = {"message_id": "m1", "status": "partial"}
 PAUSED = (
     "status running -> paused, messages 1 -> 2, calls 0 -> 1, open calls 0 -> 1, open gates 0 -> 1"
 )
@@ -46,10 +47,10 @@ def diff(client: httpx.Client, **query: str | int) -> Json:
     return found
 
 
-def words(client: httpx.Client, **query: str | int) -> list[str]:
+def words(client: httpx.Client, session: str = "s", **query: str | int) -> list[str]:
     """Return the difference as lines."""
     answer = client.get(
-        "/sessions/s/diff",
+        f"/sessions/{session}/diff",
         params={k.rstrip("_"): v for k, v in query.items()},
         headers={"Accept": "text/plain"},
     )
@@ -227,3 +228,33 @@ def test_an_answer_that_the_caller_has_is_not_sent_again(client: httpx.Client) -
         "/sessions/s/diff", params={"from": 1}, headers={"If-None-Match": first.headers["ETag"]}
     )
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_fork_differs_from_what_it_shares_as_its_source_would(client: httpx.Client) -> None:
+    gated(client)
+    open_call = batch(4, started("t3", "Go on."), called("t3", "c2"), said("t3", "Wa", **PART))
+    append(client, "s", open_call)
+    fork = client.post("/sessions/s/fork", json={"session_id": "f", "at": 13})
+    assert fork.status_code == 201, fork.text
+    append(client, "s", batch(5, answered("t3", "c2", "late for the fork"), completed("t3")))
+    append(client, "f", batch(1, *turn("t4", "Another way."), producer="other"))
+    assert rewind(client, {"to_turn": "t2"}, session="f").status_code == 200
+    append(client, "f", batch(2, *turn("t5", "From the start."), producer="other"))
+    last = client.get("/sessions/f").json()["head"]["version"]
+
+    shown = {v: transcript(client, "f", at=str(v)) for v in range(1, last + 1)}
+    for a in range(1, last + 1):
+        for b in (a + 1, last, 14, 12, 3):
+            if b > last:
+                continue
+            told = client.get("/sessions/f/diff", params={"from": a, "to": b}).json()
+            shared = told["messages"]["shared"]
+            ids = [[message["message_id"] for message in shown[v][:shared]] for v in (a, b)]
+            assert ids[0] == ids[1]
+            for name, version in (("removed", a), ("added", b)):
+                items = told["messages"][name]["items"]
+                assert [item["message"] for item in items] == shown[version][shared:]
+                assert len(told["turns"][name]["items"]) == told["turns"][name]["count"]
+    assert words(client, from_=13, to=15, session="f")[-1].startswith(
+        "- call c2 (bash): interrupted"
+    )
