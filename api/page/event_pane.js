@@ -1,6 +1,7 @@
 // What exactly was recorded? One event, as the log has it.
 
-import { address, isAborted, pretty, Problem, read } from "./api.js";
+import { readEvent } from "./ancestry.js";
+import { isAborted, pretty, Problem } from "./api.js";
 import { el, fill, time } from "./dom.js";
 import { recordedBy } from "./event_words.js";
 import { problemNode } from "./notices.js";
@@ -10,7 +11,7 @@ export function eventPane(place, node) {
   return {
     async show({ version, event }, signal) {
       try {
-        const found = event ?? (await read(address(place, `/events/${version}`), signal));
+        const found = event ?? (await readEvent(place, version, signal));
         fill(node, heading(found), el("pre", { class: "raw", tabindex: "0" }, pretty(found)));
       } catch (error) {
         if (isAborted(error)) return;

@@ -20,20 +20,45 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
   let selected = null;
   let generation = 0;
   let loading = false;
+  let ancestors = null;
 
-  const ask = async (query) => {
-    const types = typesOf(group);
-    const url = address(place, "/events", { limit: PAGE, types, ...query });
-    return await read(url);
+  const own = async (query) => {
+    const url = address(place, "/events", { limit: PAGE, types: typesOf(group), ...query });
+    const { items, next_cursor, head } = await read(url);
+    return { items, beyond: next_cursor !== null, head };
+  };
+
+  /** Return a page of events before a version, or the last ones; a fork's go on with its parent's. */
+  const before = async (version) => {
+    const page = await own({ order: "desc", before: version });
+    if (page.beyond || page.items.at(-1)?.version === 1) return page;
+    const { ancestorsOf, inheritedBefore } = await import("./ancestry.js");
+    ancestors ??= await ancestorsOf(place);
+    const room = PAGE - page.items.length;
+    const limits = { before: version ?? Infinity, types: typesOf(group), room };
+    const rest = await inheritedBefore(ancestors, limits);
+    return { ...page, items: [...page.items, ...rest.items], beyond: rest.beyond };
+  };
+
+  /** Return a page of events after a version, of which ancestors have the first. */
+  const after = async (version) => {
+    const base = ancestors?.at(-1)?.through ?? 0;
+    if (version >= base) return await own({ after: version });
+    const { inheritedAfter } = await import("./ancestry.js");
+    const limits = { after: version, types: typesOf(group), room: PAGE };
+    const found = await inheritedAfter(ancestors, limits);
+    if (found.beyond || found.items.length === PAGE) return { ...found, beyond: true };
+    const page = await own({ after: base, limit: PAGE - found.items.length });
+    return { ...page, items: [...found.items, ...page.items] };
   };
 
   /** Read a page and take it up, unless another place was asked for in the meantime. */
-  const load = async (query, take) => {
+  const load = async (asked, take) => {
     const mine = ++generation;
     loading = true;
     try {
-      const page = await ask(query);
-      if (mine === generation) take(page, page.items, page.next_cursor !== null);
+      const page = await asked;
+      if (mine === generation) take(page);
       return page;
     } catch (error) {
       if (mine === generation) failed(error);
@@ -44,7 +69,7 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
   };
 
   const showLast = () =>
-    load({ order: "desc" }, (_, items, beyond) => {
+    load(before(null), ({ items, beyond }) => {
       events = items.reverse();
       more = { earlier: beyond, later: false };
       draw();
@@ -53,25 +78,25 @@ export function timeline(place, { list, earlier, later, choose, failed }) {
   // Versions have no gaps, so no more than half a page lies after the one that is wanted.
   const showAround = (version) => {
     const end = version + PAGE / 2;
-    return load({ order: "desc", before: end + 1 }, (page, items, beyond) => {
+    return load(before(end + 1), ({ items, beyond, head }) => {
       events = items.reverse();
-      more = { earlier: beyond, later: end < page.head.version };
+      more = { earlier: beyond, later: end < head.version };
       draw();
     });
   };
 
   const loadEarlier = () =>
-    load({ order: "desc", before: events[0]?.version ?? 1 }, (_, items, beyond) => {
-      const before = list.scrollHeight - list.scrollTop;
+    load(before(events[0]?.version ?? 1), ({ items, beyond }) => {
+      const below = list.scrollHeight - list.scrollTop;
       events = [...items.reverse(), ...events];
       more = { earlier: beyond, later: more.later || events.length > MOST };
       events = events.slice(0, MOST);
       draw();
-      list.scrollTop = list.scrollHeight - before;
+      list.scrollTop = list.scrollHeight - below;
     });
 
   const loadLater = () =>
-    load({ after: events.at(-1)?.version ?? 0 }, (_, items, beyond) => {
+    load(after(events.at(-1)?.version ?? 0), ({ items, beyond }) => {
       events = [...events, ...items];
       more = { earlier: more.earlier || events.length > MOST, later: beyond };
       events = events.slice(-MOST);
