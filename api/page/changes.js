@@ -27,7 +27,7 @@ export function changesPane(place, node) {
       const what = event
         ? el("h2", {}, `Version ${version}: ${event.type}`)
         : el("h2", {}, `Version ${version}`);
-      const body = el("div", { class: "diff", tabindex: "0", "aria-label": "What it changed" });
+      const body = differences("What it changed");
       if (version <= 1) put(body, el("p", {}, "The session began with this event."));
       else await showDiff(place, body, { from: version - 1, to: version }, signal);
       if (!signal.aborted) fill(node, what, body);
@@ -42,7 +42,7 @@ export function changesPane(place, node) {
 export function comparePane(place, node, { choose, current }) {
   const from = versionField("From version");
   const to = versionField("to version");
-  const body = el("div", { class: "diff", tabindex: "0", "aria-label": "Differences" });
+  const body = differences("Differences");
   const take = (field) => () => {
     field.input.value = String(current());
   };
@@ -79,6 +79,10 @@ export function comparePane(place, node, { choose, current }) {
       return undefined;
     },
   };
+}
+
+function differences(label) {
+  return el("div", { class: "diff", role: "group", tabindex: "0", "aria-label": label });
 }
 
 function versionField(name) {

@@ -16,7 +16,7 @@ from tests.page.reader import NARROW, Reader, reading
 from tests.page.talk import add, recorded
 
 PICTURES: Final = Path(__file__).parents[2] / "docs" / "screenshots"
-SCREEN: Final[ViewportSize] = {"width": 1200, "height": 720}
+SCREEN: Final[ViewportSize] = {"width": 1200, "height": 840}
 SESSION: Final = "release-2.4"
 TITLES: Final = (
     ("notes-api", "Write the release notes of the API"),
@@ -102,8 +102,8 @@ def take(browser: Browser, server: Served) -> None:
         expect(reader["#sessions li"]).to_have_count(len(TITLES) + 1)
         shoot(reader, "sessions")
         _opened(reader, "?show=rewound")
-        reader[".message.tool summary"].last.click()
-        reader["#messages"].evaluate("node => node.scrollTo(0, node.scrollHeight)")
+        reader[".message.live .alternatives summary"].click()
+        reader[".message.rewound"].first.scroll_into_view_if_needed()
         shoot(reader, "session")
         reader.press("r")
         expect(reader.dialog).to_contain_text("It takes out")

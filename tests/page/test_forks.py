@@ -86,10 +86,9 @@ def test_a_fork_of_a_fork_is_read_by_pages_through_all_of_them(
     reader.at(last, last)
     expect(reader[".event"]).to_have_count(100)
 
-    for _ in range(2):
+    for shown_then in (200, last):
         reader["#events"].get_by_role("button", name="Earlier events").click()
-        expect(reader[".event"].first).to_be_attached()
-    expect(reader[".event"]).to_have_count(last)
+        expect(reader[".event"]).to_have_count(shown_then)
     shown = reader[".event .version"].all_inner_texts()
     assert shown == [str(version) for version in range(1, last + 1)]
 
