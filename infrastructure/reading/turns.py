@@ -1,8 +1,8 @@
 """How did a session's turns go, or had they gone at a version?
 
-Of the turns that had begun by then, the one that had not ended looked different: it is folded
-again, from its own facts. In those that had ended, what got a late result since was still open.
-Turns that were not in sight then are left out unless they are asked for.
+Of the turns that had begun by then, the one that had not ended looked different: it is what the
+rules knew of it. In those that had ended, what got a late result since was still open. Turns that
+were not in sight then are left out unless they are asked for.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,17 +14,15 @@ from typing import Any, Final, Literal, TypeAlias
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, or_, select, true
 
 from domain.events import Fact
-from domain.evolve import evolve
 from domain.identifiers import is_id
 from domain.paths import turn_at, turn_in_sight
 from domain.refusals import NoSuchTurn
-from domain.state import Head, State, Turn
+from domain.state import Turn
 from infrastructure import tables as t
-from infrastructure.blobs import completed, whole
-from infrastructure.mapper import recorded_of
+from infrastructure.blobs import whole
 from infrastructure.reading.moment import Moment
+from infrastructure.reading.past import known_at
 from infrastructure.reading.places import finder
-from infrastructure.recorder import stream_facts
 from infrastructure.serialization import decode
 from infrastructure.view_rows import turn_of
 
@@ -210,23 +208,4 @@ def _state(connection: Connection, moment: Moment, number: int) -> TurnState:
 
 
 def _then(connection: Connection, moment: Moment, known: Turn) -> Turn:
-    number = known.number - 1
-    before = Head(
-        status="open",
-        version=known.started_version - 1,
-        turns=number,
-        started=number,
-        turn_tip=number,
-        branch=known.branch,
-        messages=known.first_message,
-        placed=known.first_message,
-        tip=known.first_message - 1,
-        unverified_turns=known.unverified_before,
-        miscounted_turns=known.miscounted_before,
-    )
-    state = State(head=before)
-    stream = (moment.target.project_id, moment.target.session_id, moment.key)
-    facts = stream_facts(connection, stream, gt=known.started_version - 1, lte=moment.through)
-    for stored in facts:
-        state.apply(evolve(state, recorded_of(completed(connection, stored))))
-    return state.turns.get(known.turn_id, known)
+    return known_at(connection, moment).turns.get(known.turn_id, known)
