@@ -88,6 +88,8 @@ def noted(records: Records, head: Head, wanted: Keys) -> Noted:
     """Return what the rules ask for on the way to what `wanted` describes."""
     found = Noted(records)
     head = _moved(found, head, wanted)
+    if wanted.kept_after:
+        found.branch(head.branch)  # a message that only the batch brings stands in it
     for number, message_id in enumerate(wanted.kept_after):
         message = message_with_id(found, message_id)
         if message is not None:

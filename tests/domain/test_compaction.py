@@ -221,6 +221,17 @@ def test_a_batch_is_judged_by_the_calls_that_were_there_before_it() -> None:
         assert answered(looked_up, *steps) == answered(whole, *steps)
 
 
+def test_a_batch_after_a_rewind_sums_up_a_message_that_only_it_brings() -> None:
+    two = (OPENED, started("t1", message("a")), ended(), started("t2", message("b")), ended("t2"))
+    rewound = e.HistoryRewound(turn_id="t2", from_version=4, through_version=5, turns=1, messages=1)
+    whole = folded(*two, rewound, started("t3", message("c")))
+    steps = [record(said("d", "user", "m9", turn_id="t3")), record(compacted("m9"))]
+    looked_up = restrict(whole, keys_of(steps))
+    head = carry_out(looked_up, steps, STAMP).state.head
+    assert head == carry_out(whole, steps, STAMP).state.head
+    assert (head.archived, head.messages) == (3, 3)
+
+
 def answered(state: State, *steps: Record) -> list[e.SessionEvent] | str | None:
     """Return what the steps become, or why they do not."""
     try:
