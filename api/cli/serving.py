@@ -33,7 +33,7 @@ def serve(host: str, port: int, *, as_json: bool) -> None:
                 write(dumped({"url": url, "database": name}) + b"\n")
             else:
                 say(f"turnlog serves {name}")
-                say(f"  open  {url}/docs")
+                say(f"  open  {url}/  (and {url}/docs for the API)")
                 say(f"  type  turnlog sessions --url {url}")
                 say("  stop  Ctrl-C")
 
