@@ -69,6 +69,30 @@ def test_a_summary_that_would_keep_a_result_without_its_call_is_refused(
     assert (calls(client), results(client)) == ([], [])
 
 
+def test_a_branch_beside_a_broken_part_is_whole_and_the_broken_part_stays_readable(
+    client: httpx.Client,
+) -> None:
+    """Row A5: a result without a call, a call without a result, a crash; then back before it."""
+    broken = (
+        *(started("t1"), answered("t1", "c0", "orphan"), said("t1", "on"), called("t1", "c1")),
+        *(event("turn-interrupted", turn_id="t1", reason="crash"), started("t2")),
+        *(called("t2", "c2"), event("turn-interrupted", turn_id="t2", reason="crash")),
+    )
+    append(client, "s", batch(1, started("t0"), said("t0", "Hi."), completed("t0"), *broken))
+    assert client.post("/sessions/s/rewind", json={"to_turn": "t1"}).status_code == 200
+    fresh = (started("t3"), called("t3", "c1"), answered("t3", "c1"), completed("t3"))
+    assert append(client, "s", batch(2, *fresh)).status_code == 201
+
+    assert (calls(client), results(client)) == ([("c1", "completed")], [("c1", "done")])
+    for form in ("openai", "anthropic", "ui"):
+        shown = client.get("/sessions/s/transcript", params={"format": form})
+        assert shown.status_code == 200
+        assert not [told for told in ('"orphan"', '"c0"', '"c2"') if told in shown.text], form
+    everything = client.get("/sessions/s/transcript", params={"include": "archived,rewound"}).json()
+    gone = [item["turn_id"] for item in everything["items"] if item["state"] == "rewound"]
+    assert (gone.count("t1"), gone.count("t2")) == (3, 2)
+
+
 def test_a_call_is_on_record_while_it_waits_and_a_pair_once_it_was_approved(
     client: httpx.Client,
 ) -> None:
