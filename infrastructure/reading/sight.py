@@ -167,7 +167,7 @@ def _started(middle: ColumnElement[int]) -> ScalarSelect[Any]:
     )
 
 
-def _last_message() -> Select[Any]:
+def _last_message() -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
     """Look for it from the last one before it that the index of versions has."""
     m, near = t.messages.c, t.messages.alias("near").c
     start = (
@@ -197,7 +197,7 @@ def _last_message() -> Select[Any]:
     )
 
 
-def _past(_: str) -> Select[Any]:
+def _past(_: str) -> Any:  # noqa: ANN401 - as `_last_message`
     m, turn, move = t.moves.c, t.turns.c, t.moves
     last = _last_message().subquery("last")
     started = last_number(_started, "oldest", "newest", "through").subquery("numbers")

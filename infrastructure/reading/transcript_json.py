@@ -63,9 +63,7 @@ def _messages(
         old=frozenset(version for (version,) in old),
         archived=moment.archived,
         at=moment.through_of(box.key),
-        others={
-            index: f",{dumped(other.shape())[1:-1].decode()}" for index, other in others.items()
-        },
+        others={index: _members(other) for index, other in others.items()},
     )
     spans = [(span, _within(rows, span)) for span in box.spans]
     shown = as_stored(spans, stretch)

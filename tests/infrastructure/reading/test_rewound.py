@@ -25,7 +25,7 @@ from infrastructure.reading.transcript import (
     summary,
 )
 from infrastructure.reading.transcript_json import page_json
-from infrastructure.reading.turns import TurnQuery, TurnView, turn, turns
+from infrastructure.reading.turns import TurnFilter, TurnQuery, TurnView, turn, turns
 from projections.chains import reference_fingerprint
 from projections.transcript import TranscriptMessage
 from projections.window import Extent
@@ -154,7 +154,8 @@ def test_the_turns_of_a_version_are_those_in_sight_then(
             assert {view.state for view in listed} <= {"live"}
             backward = _listed(connection, past, TurnQuery(limit=2))
             assert [view.turn for view in backward] == [view.turn for view in listed[::-1]]
-            for status in {view.status for view in listed}:
+            statuses: set[TurnFilter] = {view.status for view in listed}
+            for status in statuses:
                 query = TurnQuery(status=status, ascending=version % 2 == 0, limit=2)
                 same = [view for view in listed if view.status == status]
                 assert _listed(connection, past, query) == same[:: 1 if query.ascending else -1]
