@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 from api.errors import UNREACHABLE, unreachable
 from api.session_shapes import event_json
 from infrastructure.composition import Turnlog
+from infrastructure.lineages import Lineage
 from infrastructure.mapper import StoredFact
-from infrastructure.reading.events import facts
+from infrastructure.reading.events import history
 
 PAGE: Final = 200
 LOOK_S: Final = 0.25
@@ -24,6 +25,7 @@ RETRY_MS: Final = 1_000
 async def follow(
     log: Turnlog,
     stream: tuple[str, str, int],
+    lineage: Lineage,
     *,
     start: int,
     watermark: int,
@@ -37,7 +39,7 @@ async def follow(
     with log.arrivals.listen(stream[:2]) as arrivals:
         while not log.stopping.is_set():
             try:
-                page = await log.read(_after(stream, seen))
+                page = await log.read(_after(stream, lineage, seen))
             except UNREACHABLE as error:
                 yield frame("error", unreachable(error).body())
                 return
@@ -79,5 +81,7 @@ def frame(name: str, data: bytes, id_: int | None = None) -> bytes:
     )
 
 
-def _after(stream: tuple[str, str, int], seen: int) -> Callable[[Connection], list[StoredFact]]:
-    return lambda connection: facts(connection, stream, after=seen, limit=PAGE)
+def _after(
+    stream: tuple[str, str, int], lineage: Lineage, seen: int
+) -> Callable[[Connection], list[StoredFact]]:
+    return lambda connection: history(connection, stream, lineage, after=seen, limit=PAGE)

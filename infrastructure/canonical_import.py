@@ -6,19 +6,26 @@ that holds a prefix of the file gets the rest; one that holds something else sta
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Final, TypeAlias
 
+from sqlalchemy import Connection
+
 from domain.attachments import named_blobs
 from domain.decide import SESSION_LIMIT
-from domain.evolve import evolve, fold
+from domain.decide_history import LINEAGE_LIMIT
+from domain.events import ForkPoint, SessionForked
+from domain.evolve import evolve
+from domain.forking import beginning
 from domain.recorded import Recorded
-from domain.refusals import ImportConflict
+from domain.refusals import ImportConflict, LineageTooDeep
+from domain.registry import NAMES
 from domain.state import Changes, State
 from infrastructure import clock
+from infrastructure.ancestry import folded_on, folded_to
 from infrastructure.blobs import Entangled, completed, keep
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
@@ -31,16 +38,18 @@ from infrastructure.export_format import (
     read_event,
     read_manifest,
 )
+from infrastructure.lineages import NOBODY, Lineage, forked_from
 from infrastructure.mapper import StoredFact, recorded_of
 from infrastructure.recorder import find_key
 from infrastructure.runner import Attempt, Runner
 from infrastructure.storable import is_storable
-from infrastructure.stored_stream import Stream, find_stream, hash_at, last_version, stored_facts
+from infrastructure.stored_stream import find_stream, hash_at, last_version
 from infrastructure.writing import Writing
 
 PAGE: Final = 500
 PAGE_BYTES: Final = 8 * 2**20
 IN_MEMORY: Final = 8 * 2**20
+FORKED: Final = NAMES[SessionForked]
 
 File: TypeAlias = "SpooledTemporaryFile[bytes]"
 
@@ -95,19 +104,22 @@ class _Taking:
     def _append_new(self, attempt: Attempt, lines: "_Lines", manifest: Manifest) -> int:
         connection = attempt.connection
         key = find_key(connection, manifest.project_id, manifest.session_id)
-        known = 0 if key is None else last_version(connection, key)
+        known = 0 if key is None else max(0, last_version(connection, key) - manifest.shared)
         facts = lines.facts(manifest, attempt)
         shared = min(known, manifest.events)
         end = None
         for fact in islice(facts, shared):
             end = fact.hash
-        if key is not None and shared and hash_at(connection, key, shared) != end:
+        here = None if key is None else hash_at(connection, key, manifest.shared + shared)
+        if key is not None and manifest.events and (not shared or here != end):
             raise ImportConflict("the session holds other events than the export")
-        state = State()
+        state, lineage = State(), NOBODY
         if key is not None and known < manifest.events:
             stream = find_stream(connection, manifest.project_id, manifest.session_id)
-            state = _folded(attempt, stream)
-        appending = _Appending(self._log, attempt, lines, manifest, state)
+            state = folded_to(connection, stream)
+        elif key is None and manifest.base is not None:
+            state, lineage = _forked(connection, manifest.project_id, manifest.base)
+        appending = _Appending(self._log, attempt, lines, manifest, state, lineage)
         for page in _pages(attempt, facts):
             appending.append(page)
         return manifest.events - shared
@@ -130,6 +142,7 @@ class _Lines:
         self._told: set[str] = set()
         self._before: list[int] = []  # for each blob, the version that it came before
         self.number = 0
+        self.shared = 0
 
     def manifest(self, project_id: str) -> Manifest:
         manifest = read_manifest(self._next())
@@ -145,14 +158,18 @@ class _Lines:
 
         The blobs on the way are kept before the events that name them.
         """
-        previous = bytes(32)
-        for version in range(1, manifest.events + 1):
+        self.shared = manifest.shared
+        previous = bytes(32) if manifest.base is None else bytes.fromhex(manifest.base.hash)
+        for version in range(self.shared + 1, self.shared + manifest.events + 1):
             line, kept = self._next(), set[str]()
             while is_blob(line):
                 kept.add(self._kept(line, manifest, attempt))
                 self._before.append(version)
                 line = self._next()
             fact = read_event(line, self.number, version, manifest, previous)
+            if (fact.topic == FORKED) != (version == self.shared + 1 > 1):
+                detail = "a fork begins with its one session-forked, and nothing else has any"
+                raise BadExport(self.number, "contradiction", detail)
             if not kept <= {blob.sha256 for blob in named_blobs(fact.state)}:
                 detail = "the event after a blob does not name it"
                 raise BadExport(self.number, "contradiction", detail)
@@ -168,7 +185,7 @@ class _Lines:
 
     def line_of(self, version: int) -> int:
         """Return the line of an event that was read."""
-        return version + 1 + bisect_right(self._before, version)
+        return version - self.shared + 1 + bisect_right(self._before, version)
 
     def _kept(self, line: bytes, manifest: Manifest, attempt: Attempt) -> str:
         blob = read_blob(line, self.number)
@@ -195,13 +212,20 @@ class _Appending:
     """Events of one session, written page by page in one transaction."""
 
     def __init__(
-        self, log: EventLog, attempt: Attempt, lines: _Lines, manifest: Manifest, state: State
+        self,
+        log: EventLog,
+        attempt: Attempt,
+        lines: _Lines,
+        manifest: Manifest,
+        state: State,
+        lineage: Lineage,
     ) -> None:
         self._log = log
         self._attempt = attempt
         self._lines = lines
         self._manifest = manifest
         self._state = state
+        self._lineage = lineage
 
     def append(self, page: list[Recorded]) -> None:
         seen = self._state.head.version
@@ -224,14 +248,28 @@ class _Appending:
                 facts=page,
                 changes=changes,
                 state=self._state,
+                lineage=self._lineage,
             )
         )
 
 
-def _folded(attempt: Attempt, stream: Stream) -> State:
-    connection = attempt.connection
-    stored = (completed(connection, each) for each in stored_facts(connection, stream))
-    return fold(map(recorded_of, stored))
+def _forked(connection: Connection, project_id: str, base: ForkPoint) -> tuple[State, Lineage]:
+    """Return what a fork goes on from.
+
+    Raises:
+        ImportConflict: its parent is not here, or has another history up to there.
+    """
+    key = find_key(connection, project_id, base.session_id)
+    found = None if key is None else hash_at(connection, key, base.version)
+    if key is None or found is None or found.hex() != base.hash:
+        detail = f"session {base.session_id} is not here with version {base.version}, from which"
+        raise ImportConflict(f"{detail} this one was forked: import it first")
+    parent = replace(find_stream(connection, project_id, base.session_id), last=base.version)
+    _, lineage = folded_on(connection, parent)
+    state = folded_to(connection, parent)
+    if len(lineage) >= LINEAGE_LIMIT:
+        raise LineageTooDeep(LINEAGE_LIMIT)
+    return beginning(state), forked_from(key, base.version, state.head, lineage)
 
 
 def _pages(attempt: Attempt, facts: Iterator[StoredFact]) -> Iterator[list[Recorded]]:

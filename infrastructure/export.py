@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from domain.attachments import named_blobs
 from domain.blobs import Blob
+from domain.events import ForkPoint
 from domain.refusals import NoSuchSession, SessionDamaged
 from infrastructure import tables as t
+from infrastructure.ancestry import shared_streams
 from infrastructure.blobs import content_of
 from infrastructure.database import Database
 from infrastructure.export_format import Manifest, blob_line, end_line, event_line
@@ -38,6 +40,7 @@ def _manifest(database: Database, project_id: str, session_id: str) -> tuple[Str
             select(*columns).where(t.heads.c.session_key == stream.key)
         ).one_or_none()
         end = hash_at(connection, stream.key, stream.last)
+        base = _base(connection, stream)
     if head is None:
         raise SessionDamaged
     if end is None:
@@ -45,11 +48,22 @@ def _manifest(database: Database, project_id: str, session_id: str) -> tuple[Str
     return stream, Manifest(
         project_id=project_id,
         session_id=session_id,
-        events=stream.last,
+        events=stream.last - (0 if base is None else base.version),
         history_version=head.history_version,
         hash=end,
         fingerprint=bytes(head.fingerprint),
+        base=base,
     )
+
+
+def _base(connection: Connection, stream: Stream) -> ForkPoint | None:
+    """Return what a fork goes on from, by the log of its parent."""
+    shared = shared_streams(connection, stream)
+    parent = shared[-1] if shared else None
+    found = None if parent is None else hash_at(connection, parent.key, parent.last)
+    if parent is None or found is None:
+        return None
+    return ForkPoint(session_id=parent.session_id, version=parent.last, hash=found.hex())
 
 
 def _lines(database: Database, stream: Stream, manifest: Manifest) -> Iterator[bytes]:
@@ -68,7 +82,7 @@ def _lines(database: Database, stream: Stream, manifest: Manifest) -> Iterator[b
         line = event_line(fact)
         digest.update(line)
         yield line
-    yield end_line(stream.last, digest.hexdigest())
+    yield end_line(manifest.events, digest.hexdigest())
 
 
 def _blob_line(database: Database, stream: Stream, blob: Blob) -> bytes:

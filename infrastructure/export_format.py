@@ -2,9 +2,10 @@
 
 JSON Lines, UTF-8, each line one JSON object that ends with a newline:
 
-1. the manifest: format, project, session, how many events follow, and the head after them;
-2. one line an event, by version from 1: every field that the hash chain covers, the salt, the
-   hash, and last the stored body, byte for byte;
+1. the manifest: format, project, session, how many events follow, and the head after them; of a
+   fork also its `base`, the event of its parent that it goes on from;
+2. one line an event, by version from 1, of a fork from after its base: every field that the hash
+   chain covers, the salt, the hash, and last the stored body, byte for byte;
    before the first event that names a blob of the store, one line with the blob: `blob` is its
    SHA-256, `size` its bytes, `data_base64` what it holds;
 3. the end: how many events there were, and the SHA-256 of every line before it, newlines
@@ -23,6 +24,8 @@ from typing import Final, TypeVar, cast
 from uuid import UUID
 
 from domain.blobs import Blob, blob_of
+from domain.decide import SESSION_LIMIT
+from domain.events import ForkPoint
 from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_name
 from domain.json_text import DEEPEST, JsonValue, NotJson, dump, parse
 from domain.recorded import Envelope, ProducerStamp, body_digest, chained_hash
@@ -56,7 +59,8 @@ class Manifest:
     """What a file says it holds.
 
     Attributes:
-        events: How many events follow, and the head's version.
+        events: How many events follow.
+        base: What a fork shares with its parent, up to there.
         fingerprint: Of the history, as the exporting build folded it; informative.
     """
 
@@ -66,20 +70,34 @@ class Manifest:
     history_version: int
     hash: bytes
     fingerprint: bytes
+    base: ForkPoint | None = None
+
+    @property
+    def shared(self) -> int:
+        """Return the version that the events follow: 0 but for a fork."""
+        return 0 if self.base is None else self.base.version
 
     def line(self) -> bytes:
         """Return the file's first line."""
         head: JsonValue = {
-            "version": self.events,
+            "version": self.shared + self.events,
             "history_version": self.history_version,
             "hash": self.hash.hex(),
             "fingerprint": self.fingerprint.hex(),
         }
+        base: JsonValue = None
+        if self.base is not None:
+            base = {
+                "session_id": self.base.session_id,
+                "version": self.base.version,
+                "hash": self.base.hash,
+            }
         return _line(
             {
                 "format": FORMAT,
                 "project_id": self.project_id,
                 "session_id": self.session_id,
+                **({} if base is None else {"base": base}),
                 "events": self.events,
                 "head": head,
             }
@@ -185,6 +203,7 @@ def read_manifest(line: bytes) -> Manifest:
             history_version=_whole(head["history_version"], _INTEGER),
             hash=_bytes(head["hash"], 32),
             fingerprint=_bytes(head["fingerprint"], 32),
+            base=_optional(members.get("base"), _base),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _odd(1) from error
@@ -353,6 +372,15 @@ def _moment(value: JsonValue) -> int:
     if found is None:
         raise ValueError
     return found
+
+
+def _base(value: JsonValue) -> ForkPoint:
+    members = cast("dict[str, JsonValue]", value)
+    return ForkPoint(
+        session_id=_id(members["session_id"]),
+        version=_whole(members["version"], _INTEGER - SESSION_LIMIT),
+        hash=_bytes(members["hash"], 32).hex(),
+    )
 
 
 def _producer(value: JsonValue) -> ProducerStamp:

@@ -29,8 +29,9 @@ from infrastructure.agreement import agreed_in_a_row
 from infrastructure.appending import append_batch
 from infrastructure.command_handler import Appended, Target
 from infrastructure.idempotency import Kept
+from infrastructure.lineages import Lineage, lineage
 from infrastructure.mapper import StoredFact, recorded_of
-from infrastructure.reading.events import NEWEST_VERSION, facts
+from infrastructure.reading.events import NEWEST_VERSION, facts, history
 from infrastructure.reading.moment import moment
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
@@ -134,7 +135,10 @@ async def page_events(
         str | None, Query(max_length=1_000, description="Only these types, separated by commas.")
     ] = None,
 ) -> Response:
-    """Page through a session's events, each exactly as it was recorded."""
+    """Page through a session's events, each exactly as it was recorded.
+
+    Of a fork, its own, unless `after` or `before` asks for what it shares.
+    """
     wanted = wanted_types(types)
     parameters: Shape = {
         "route": "events",
@@ -142,26 +146,30 @@ async def page_events(
         "order": order,
         "types": wanted,
     }
-    bounds = _bounds(after, before, page, parameters, order)
+    given = _bounds(after, before, page, parameters, order)
 
-    def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact]]:
+    def look(connection: Connection) -> tuple[Head, Readiness, list[StoredFact], _Bounds]:
         found = moment(connection, target)
+        bounds = given
+        if page is None and after is None and before is None:
+            bounds = _Bounds(found.head.base_version)
         if after is not None and after > found.head.version:
             raise _ahead(after, found.head)
         policy = log.policy(found.known_after)
         judged = readiness(found.head, found.open_turn, policy, found.agreements)
-        stored = facts(
+        stored = history(
             connection,
             (target.project_id, target.session_id, found.key),
+            found.lineage,
             after=bounds.after,
             before=bounds.before,
             limit=limit + 1,
             types=wanted,
             descending=order == "desc",
         )
-        return found.head, judged, stored
+        return found.head, judged, stored, bounds
 
-    head, judged, stored = await log.read(look, long=bool(wanted))
+    head, judged, stored, bounds = await log.read(look, long=bool(wanted))
     shown = stored[:limit]
     following = (
         cursor([shown[-1].envelope.version, bounds.beyond(order)], parameters)
@@ -186,7 +194,12 @@ async def stream_events(
     target: Session,
     log: Log,
     after: Annotated[
-        int | None, Query(ge=0, le=NEWEST_VERSION, description="Exclusive; default: everything.")
+        int | None,
+        Query(
+            ge=0,
+            le=NEWEST_VERSION,
+            description="Exclusive; default: everything, of a fork what is its own.",
+        ),
     ] = None,
     last_event_id: Annotated[
         str | None,
@@ -202,18 +215,21 @@ async def stream_events(
     """
     # A browser that reconnects asks for the same address again, `after` and all, with a header
     # that has come further since.
-    start = max(_last_event_id(last_event_id), after or 0)
+    asked = max(_last_event_id(last_event_id), after or 0)
 
-    def look(connection: Connection) -> tuple[int, int]:
+    def look(connection: Connection) -> tuple[int, int, int, Lineage]:
         key, head, _ = session_head(connection, target)
-        if start > head.version:
-            raise _ahead(start, head)
-        return key, head.version
+        if asked > head.version:
+            raise _ahead(asked, head)
+        unbounded = after is None and last_event_id is None
+        start = head.base_version if unbounded else asked
+        return start, key, head.version, lineage(connection, key, head)
 
-    key, watermark = await log.read(look)
+    start, key, watermark, shared = await log.read(look)
     frames: AsyncIterator[bytes] = follow(
         log,
         (target.project_id, target.session_id, key),
+        shared,
         start=start,
         watermark=watermark,
         gone=request.is_disconnected,
@@ -234,9 +250,10 @@ async def read_event(
     """Read one event. Events never change, so the answer can be kept for ever."""
 
     def look(connection: Connection) -> list[StoredFact]:
-        key, _, __ = session_head(connection, target)
+        key, head, _ = session_head(connection, target)
         stream = (target.project_id, target.session_id, key)
-        return facts(connection, stream, after=version - 1, limit=1)
+        shared = lineage(connection, key, head)
+        return history(connection, stream, shared, after=version - 1, limit=1)
 
     found = await log.read(look)
     if not found or found[0].envelope.version != version:

@@ -15,6 +15,8 @@ from domain.refusals import AmbiguousGate, NoSuchGate
 from domain.state import Gate
 from infrastructure import tables as t
 from infrastructure.blobs import whole
+from infrastructure.lineages import key_at, lineage_of
+from infrastructure.reading.facts import fact_at
 from infrastructure.serialization import decode
 from infrastructure.view_rows import gate_of
 
@@ -97,7 +99,8 @@ def gate(connection: Connection, project_id: str, gate_id: str) -> GateView:
     Raises:
         NoSuchGate: no gate has this id.
     """
-    statement = _gates(project_id).where(t.gates.c.gate_id == gate_id)
+    # As the index says it; what a fork says of a gate of its parent is read in the fork.
+    statement = _gates(project_id).where(t.gates.c.gate_id == gate_id, text("NOT gates.inherited"))
     row = connection.execute(statement).first() if is_name(gate_id) else None
     if row is None:
         raise NoSuchGate(EXPECTED_IN_PROJECT)
@@ -170,10 +173,14 @@ def _same(table: Any, version: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own g
 def _view(connection: Connection, row: Row[Any]) -> GateView:
     key = row.session_key
     asked, answered = (whole(connection, key, body) for body in (row.opened_body, row.closed_body))
+    opened = _fact(row.opened_type, row.opened_schema, asked)
+    if row.inherited:
+        opened_in = key_at(key, lineage_of(connection, key), row.opened_version)
+        opened = fact_at(connection, opened_in, row.opened_version)
     return GateView(
         session_id=row.session_id,
         gate=gate_of(row),
-        opened=_fact(row.opened_type, row.opened_schema, asked),
+        opened=opened,
         closed=_fact(row.closed_type, row.closed_schema, answered),
         closed_at=row.closed_at,
         through=row.through,

@@ -6,11 +6,42 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from infrastructure import tables as t
+from infrastructure.lineages import Lineage, parts
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import COLUMNS, WITH_BODIES, stored_fact, stream_facts
 
 Stream = tuple[str, str, int]
 NEWEST_VERSION: Final = 2**31 - 1
+
+
+def history(  # noqa: PLR0913 - as `facts`
+    connection: Connection,
+    stream: Stream,
+    lineage: Lineage,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int,
+    types: Sequence[str] = (),
+    descending: bool = False,
+) -> list[StoredFact]:
+    """Return the same of a session with the history that it shares, each fact from whose it is."""
+    project_id, session_id, key = stream
+    every = parts(key, lineage, NEWEST_VERSION)
+    found: list[StoredFact] = []
+    for part in reversed(every) if descending else every:
+        end = part.through + 1 if before is None else min(before, part.through + 1)
+        if len(found) < limit and max(after, part.after) + 1 < end:
+            found += facts(
+                connection,
+                (project_id, session_id, part.key),
+                after=max(after, part.after),
+                before=end,
+                limit=limit - len(found),
+                types=types,
+                descending=descending,
+            )
+    return found
 
 
 def facts(  # noqa: PLR0913 - what a page of the log can be asked for

@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 
 from domain.events import Fact
 from domain.identifiers import is_id
@@ -20,6 +32,7 @@ from domain.refusals import NoSuchTurn
 from domain.state import Turn
 from infrastructure import tables as t
 from infrastructure.blobs import whole
+from infrastructure.lineages import parts
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.past import known_at
 from infrastructure.reading.places import finder
@@ -148,34 +161,66 @@ def turn(connection: Connection, moment: Moment, turn_id: str) -> TurnView:
 
 
 def _turns(moment: Moment) -> Select[Any]:
-    c, ended = t.turns.c, t.turns.c.ended_version
+    ended = t.turns.c.ended_version
+    event, body = t.events.c, t.bodies.c
     return (
-        select(t.turns, t.events.c.type, t.events.c.schema, t.bodies.c.body, _late_since(moment))
-        .outerjoin(t.events, (t.events.c.session_key == moment.key) & (t.events.c.version == ended))
-        .outerjoin(t.bodies, (t.bodies.c.session_key == moment.key) & (t.bodies.c.version == ended))
-        .where(c.session_key == moment.key, c.started_version <= moment.through)
+        select(t.turns, event.type, event.schema, body.body, _late_since(moment))
+        .outerjoin(t.events, _holds(moment, event.session_key, ended) & (event.version == ended))
+        .outerjoin(t.bodies, _holds(moment, body.session_key, ended) & (body.version == ended))
+        .where(_begun(moment))
     )
+
+
+def _holds(
+    moment: Moment, key: ColumnElement[int], version: ColumnElement[int]
+) -> ColumnElement[bool]:
+    """Tell whether a session is the one that a version of the history belongs to."""
+    if not moment.lineage:
+        return key == moment.key
+    every = parts(moment.key, moment.lineage, moment.through)
+    return or_(
+        *((key == part.key) & version.between(part.after + 1, part.through) for part in every)
+    )
+
+
+def _begun(moment: Moment) -> ColumnElement[bool]:
+    """Choose the turns that had begun; of one that a fork changed, what the fork says."""
+    c, nearer = t.turns.c, [moment.key]
+    begun = [(c.session_key == moment.key) & (c.started_version <= moment.through)]
+    changed = t.turns.alias("changed").c
+    for shared in moment.lineage:
+        overlaid = exists().where(changed.session_key.in_(nearer), changed.number == c.number)
+        mine = (c.session_key == shared.key) & (c.started_version <= shared.version)
+        begun.append(mine & ~overlaid)
+        nearer = [*nearer, shared.key]
+    return or_(*begun)
 
 
 def _late_since(moment: Moment) -> ColumnElement[int]:
     """Count the calls that got a result after their turn had ended and after the moment."""
     c = t.calls.c
-    if moment.is_now:
+    if moment.is_now and not moment.lineage:
         return literal(0).label("late_since")
     return (
         select(func.count())
         .select_from(t.calls)
         .where(
-            c.session_key == moment.key,
+            c.session_key == t.turns.c.session_key,
             c.turn_id == t.turns.c.turn_id,
             c.status == "late",
             c.requested_version.is_not(None),
-            c.completed_version > moment.through,
+            c.completed_version > _through(moment),
         )
         .correlate(t.turns)
         .scalar_subquery()
         .label("late_since")
     )
+
+
+def _through(moment: Moment) -> ColumnElement[int]:
+    """Return the last version of the history that belongs to a turn's session."""
+    shared = [(t.turns.c.session_key == each.key, each.version) for each in moment.lineage]
+    return case(*shared, else_=moment.through) if shared else literal(moment.through)
 
 
 def _could_be(status: TurnFilter, moment: Moment) -> ColumnElement[bool]:

@@ -211,3 +211,128 @@ def test_a_lineage_is_so_deep_and_no_deeper(client: httpx.Client) -> None:
         parent = child
     assert code(fork(client, parent, session_id="too-deep")) == (409, "lineage-too-deep")
     assert len(read(client, f"{parent}/lineage")["ancestors"]) == 32
+
+
+def versions(client: httpx.Client, path: str) -> list[int]:
+    return [event["version"] for event in read(client, path)["items"]]
+
+
+def test_the_events_of_a_fork_are_its_own_and_those_that_it_shares_are_read_on_request(
+    client: httpx.Client,
+) -> None:
+    record_turn(client)
+    fork(client, session_id="f1")
+    append(client, "f1", 1, *turn("t2", "more"))
+    fork(client, "f1", session_id="f2", at=7)
+    append(client, "f2", 1, *turn("t3", "else"))
+    append(client, "s1", 2, *turn("t9", "elsewhere"))
+    assert versions(client, "f1/events") == [5, 6, 7]
+    assert versions(client, "f2/events") == [8, 9, 10]
+    assert versions(client, "f2/events?order=desc") == [10, 9, 8]
+    assert versions(client, "f2/events?after=0") == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert versions(client, "f2/events?after=3&limit=4") == [4, 5, 6, 7]
+    assert versions(client, "f2/events?before=7&order=desc&limit=3") == [6, 5, 4]
+    page = read(client, "f2/events?after=0&limit=5")
+    assert versions(client, f"f2/events?limit=5&cursor={page['next_cursor']}") == [6, 7, 8, 9, 10]
+    assert read(client, "f2/events/3") == read(client, "s1/events/3")
+    assert read(client, "f2/events/5") == read(client, "f1/events/5")
+    assert read(client, "f2/events/7") == read(client, "f1/events/7")
+    assert read(client, "f2/events/8")["type"] == "session-forked"
+    read(client, "f1/events/8", 404)
+
+
+def test_what_is_shared_is_read_as_it_was(client: httpx.Client) -> None:
+    record_turn(client)
+    append(client, "s1", 2, *turn("t2", "more"))
+    was = {at: read(client, f"s1/transcript?at={at}") for at in (2, 4, 6)}
+    fork(client, session_id="f1", at_turn="t1")
+    append(client, "f1", 1, *turn("t3", "another way"))
+    mine = read(client, "f1/transcript")
+    assert [each["turn_id"] for each in mine["items"]] == ["t1", "t1", "t3"]
+    for at in (2, 4):
+        assert read(client, f"f1/transcript?at={at}")["items"] == was[at]["items"]
+    assert read(client, "s1/transcript")["items"] == was[6]["items"]
+    openai = read(client, "f1/transcript?format=openai&at=4")["messages"]
+    assert openai == read(client, "s1/transcript?format=openai&at=4")["messages"]
+
+
+def test_a_fork_goes_on_when_its_parent_is_rewound_or_deleted(client: httpx.Client) -> None:
+    record_turn(client)
+    append(client, "s1", 2, *turn("t2", "more"))
+    fork(client, session_id="f1")
+    was = read(client, "f1/transcript")
+    client.post("/sessions/s1/rewind", json={"turns": 2})
+    assert read(client, "f1/transcript") == was
+    client.delete("/sessions/s1")
+    assert read(client, "f1/transcript") == was
+    append(client, "f1", 1, *turn("t3", "still here"))
+    client.post("/sessions/f1/rewind", json={"to_turn": "t2"})
+    assert [each["turn_id"] for each in read(client, "f1/transcript")["items"]] == ["t1", "t1"]
+    redone = client.post("/sessions/f1/redo", json={}).json()
+    assert redone["turns_restored"] == 2
+    assert len(read(client, "f1/transcript")["items"]) == 4
+
+
+def test_a_rewind_of_the_parent_is_redone_in_the_fork(client: httpx.Client) -> None:
+    record_turn(client)
+    append(client, "s1", 2, *turn("t2", "more"))
+    whole = read(client, "s1/transcript")["items"]
+    client.post("/sessions/s1/rewind", json={"turns": 1})
+    fork(client, session_id="f1")
+    client.post("/sessions/f1/redo", json={})
+    assert read(client, "f1/transcript")["items"] == whole
+    assert len(read(client, "s1/transcript")["items"]) == 2
+
+
+def test_an_id_of_the_shared_history_is_taken(client: httpx.Client) -> None:
+    record_turn(client)
+    fork(client, session_id="f1")
+    body = {"producer": {"id": "p1", "epoch": 1, "sequence": 1}, "events": turn("t1", "again")}
+    assert code(client.post("/sessions/f1/events", json=body)) == (409, "turn-exists")
+
+
+def test_a_result_that_comes_too_late_is_recorded_where_it_is_sent(client: httpx.Client) -> None:
+    record_turn(client)
+    call: Json = {
+        "type": "tool-call-requested",
+        "data": {"turn_id": "t2", "tool_call_id": "c1", "name": "ls", "arguments": {}},
+    }
+    append(client, "s1", 2, turn("t2", "list")[0], call)
+    made = fork(client, session_id="f1").json()
+    assert (made["turn_id"], made["ready"]) == (None, True)
+    result: Json = {
+        "type": "tool-call-completed",
+        "data": {"turn_id": "t2", "tool_call_id": "c1", "output": "a.txt"},
+    }
+    append(client, "f1", 1, result)
+    append(client, "s1", 3, result)
+    calls = {
+        name: [
+            part["status"]
+            for each in read(client, f"{name}/transcript")["items"]
+            for part in each["parts"]
+            if part["type"] == "tool_call"
+        ]
+        for name in ("s1", "f1")
+    }
+    assert calls == {"s1": ["completed"], "f1": ["interrupted"]}
+
+
+def test_what_waits_for_an_answer_waits_in_the_parent_alone(client: httpx.Client) -> None:
+    record_turn(client)
+    gate: Json = {
+        "type": "gate-opened",
+        "data": {"turn_id": "t2", "kind": "permission", "permission_id": "perm-1"},
+    }
+    answer = append(client, "s1", 2, turn("t2", "ask")[0], gate)
+    gate_id = answer["events"][1]["gate_id"]
+    fork(client, session_id="f1")
+    waiting = client.get("/approvals").json()["items"]
+    assert [(each["session_id"], each["gate_id"]) for each in waiting] == [("s1", gate_id)]
+    assert client.get(f"/approvals/{gate_id}").json()["session_id"] == "s1"
+    gone = read(client, f"f1/approvals/{gate_id}")
+    assert (gone["status"], gone["permission_id"]) == ("withdrawn", "perm-1")
+    assert gone["opened_at"] == read(client, f"s1/approvals/{gate_id}")["opened_at"]
+    assert read(client, f"s1/approvals/{gate_id}")["status"] == "open"
+    assert read(client, "f1/turns/t2")["status"] == "interrupted"
+    assert read(client, "s1/turns/t2")["status"] == "paused"

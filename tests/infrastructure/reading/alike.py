@@ -1,5 +1,6 @@
 """What is read of a session at a moment, so that two moments can be held against each other."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import Connection
@@ -11,6 +12,7 @@ from infrastructure.reading.moment import At, Moment, moment
 from infrastructure.reading.past import known_at
 from infrastructure.reading.transcript import extent, extent_placed, live_view, page
 from infrastructure.reading.transcript_json import page_json
+from infrastructure.reading.turns import TurnQuery, TurnView, turns
 from projections.window import Window
 
 
@@ -23,6 +25,7 @@ class Read:
     placed: list[str]
     folded: list[object]
     chains: Fingerprints
+    turns: Sequence[TurnView]
 
 
 def read(connection: Connection, target: Target, version: int) -> Read:
@@ -35,6 +38,7 @@ def read(connection: Connection, target: Target, version: int) -> Read:
         placed=page_json(connection, at, placed),
         folded=[each.shape() for each in page(connection, at, placed)],
         chains=fingerprints(connection, at, v1=True),
+        turns=turns(connection, at, TurnQuery(with_rewound=True, limit=200)),
     )
 
 
