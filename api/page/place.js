@@ -3,6 +3,7 @@
 // `#/project` is a list of sessions, `#/project/session` one of them; the rest is in the query.
 
 const PROJECT = "default";
+const CALM_MS = 150;
 const NAMES = ["at", "pane", "from", "to", "show", "types", "q", "in", "status"];
 const LIST_NAMES = ["q", "in", "status"];
 const VERSIONS = ["at", "from", "to"];
@@ -45,12 +46,19 @@ export function sessionPlace(project, session, at = null) {
 export function follow(show) {
   let current = placeOf(location.hash);
   let lastKind = null;
-  const arrived = () => {
+  let timer = null;
+  const write = (how) => {
+    clearTimeout(timer);
+    timer = null;
+    history[how](null, "", hashOf(current));
+  };
+  addEventListener("popstate", () => {
+    clearTimeout(timer);
+    timer = null;
     lastKind = null;
     current = placeOf(location.hash);
     show(current);
-  };
-  addEventListener("popstate", arrived);
+  });
   return {
     get current() {
       return current;
@@ -58,12 +66,18 @@ export function follow(show) {
     /** Go to a place. Moves of one `kind` in a row are one step of the browser's history. */
     go(change, kind = null) {
       const next = { ...current, ...change };
-      const hash = hashOf(next);
-      if (hash === hashOf(current) && location.hash !== "") return;
-      const replace = kind !== null && kind === lastKind;
-      history[replace ? "replaceState" : "pushState"](null, "", hash);
+      if (hashOf(next) === hashOf(current) && location.hash !== "") return;
+      if (kind !== null && kind === lastKind) {
+        current = next;
+        // Browsers refuse an address that is written hundreds of times in a row.
+        clearTimeout(timer);
+        timer = setTimeout(write, CALM_MS, "replaceState");
+      } else {
+        if (timer !== null) write("replaceState");
+        current = next;
+        write("pushState");
+      }
       lastKind = kind;
-      current = next;
       show(current);
     },
   };

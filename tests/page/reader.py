@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 360, "height": 640}
-PATIENCE_MS = 5_000
+PATIENCE_MS = 15_000
 REFUSED = "Failed to load resource"
 """What Chromium itself writes of an answer that is a problem, which some tests want."""
 
@@ -113,6 +113,7 @@ def reading(
         timezone_id="UTC",
     )
     context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
     page = context.new_page()
     reader = Reader(page, url, project)
 

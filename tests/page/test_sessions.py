@@ -1,5 +1,7 @@
 """The list of sessions: newest first, found by title, status and words, by the page."""
 
+import re
+
 import httpx
 from playwright.sync_api import expect
 
@@ -44,6 +46,7 @@ def test_sessions_are_found_by_their_title(reader: Reader, client: httpx.Client)
     reader["#find input"].fill("nobody")
     expect(reader["#sessions"]).to_have_text("Nothing is found.")
 
+    expect(reader.page).to_have_url(re.compile("q=nobody$"))
     reader.page.reload()
     expect(reader["#find input"]).to_have_value("nobody")
     expect(reader["#sessions"]).to_have_text("Nothing is found.")
@@ -127,6 +130,7 @@ def test_a_session_opens_by_a_click_and_back_leads_to_what_was_found(
     reader.open()
     reader["#find input"].fill("one")
     expect(reader["#sessions li"]).to_have_count(1)
+    expect(reader.page).to_have_url(re.compile("q=one$"))
 
     reader["#sessions a"].click()
     expect(reader["#session-title"]).to_have_text("Title one")
