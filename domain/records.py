@@ -86,11 +86,11 @@ class InState:
 
     def last_move(self, through: int) -> Move | None:
         """Return the newest move up to a version."""
-        return max(
-            (m for m in self._state.moves.values() if m.version <= through),
-            key=_version,
-            default=None,
-        )
+        moves = self._state.moves
+        newest = max(moves, default=0)
+        if newest > through:
+            newest = max((version for version in moves if version <= through), default=0)
+        return moves.get(newest)
 
 
 def message_with_id(records: Records, message_id: str, through: int | None = None) -> Placed | None:
@@ -109,7 +109,3 @@ def message_with_id(records: Records, message_id: str, through: int | None = Non
 
 def _number(turn: Turn) -> int:
     return turn.number
-
-
-def _version(move: Move) -> int:
-    return move.version
