@@ -43,6 +43,7 @@ EVERY = (
     Benchmark(script="writers.py", minutes=3),
     Benchmark(script="reads.py", arguments=("--postgres",), minutes=1),
     Benchmark(script="page.py", minutes=1),
+    Benchmark(script="history.py", minutes=6),
     Benchmark(script="space.py", minutes=1),
     Benchmark(script="imports.py", arguments=("--postgres",), minutes=10),
     Benchmark(script="followers.py", minutes=10),
