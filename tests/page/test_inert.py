@@ -93,6 +93,7 @@ def test_what_is_invisible_or_turns_text_around_is_shown_by_its_number(
 ) -> None:
     reader.open(hostile)
 
+    expect(reader[".message .text"].first).to_be_visible()
     texts = reader[".message .text"].all_inner_texts()
     assert "safe\u27e8U+202E\u27e9txt.exe\u27e8U+2066\u27e9in\u27e8U+2069\u27e9" in texts
     assert (
@@ -122,6 +123,9 @@ def test_nothing_is_wider_than_a_narrow_screen(
         reader.open(hostile, f"?pane={pane}")
         reader.until_live()
         expect(reader[f"#pane-{pane}"]).to_be_visible()
+        expect(reader[f"#pane-{pane} *"]).not_to_have_count(0)
+        if pane == "transcript":
+            expect(reader[".message"].last).to_be_visible()
         assert reader.page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
         for box in ("#messages", "#events", f"#pane-{pane}", "#session-head"):
             if reader[box].is_visible():
