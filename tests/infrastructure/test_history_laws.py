@@ -41,7 +41,7 @@ from tests.infrastructure.test_rebuilding import execute, rows
 from tests.infrastructure.writing import NEW_YEAR, Store, opened, target
 
 SESSIONS = count(1)
-FEW = settings(COUNT, max_examples=8)
+FEW = settings(COUNT, max_examples=6)
 ONCE = settings(COUNT, max_examples=2)
 
 
@@ -92,11 +92,6 @@ def travelled(store: Store, journey: Journey) -> Wanderer:
     for step in journey.further:
         further.take(step)
     return further
-
-
-def fresh(store: Store, steps: Sequence[Step]) -> Wanderer:
-    """Return who took these steps in a session of its own, in which nothing runs any more."""
-    return stopped(wandered(store, [BEGIN, *steps], f"law{next(SESSIONS)}"))
 
 
 def stopped(wanderer: Wanderer) -> Wanderer:
@@ -166,11 +161,11 @@ def test_a_look_up_finds_what_any_next_command_needs(store: Store, journey: Jour
 
 
 @FEW
-@given(steps=WANDERINGS, turns=st.integers(1, 4))
+@given(journey=JOURNEYS, turns=st.integers(1, 4))
 def test_a_redo_after_a_rewind_shows_the_very_same_again(
-    store: Store, steps: Sequence[Step], turns: int
+    store: Store, journey: Journey, turns: int
 ) -> None:
-    wanderer = fresh(store, steps)
+    wanderer = stopped(travelled(store, journey))
     assume(state(wanderer).head.turns)
     before = shown(wanderer)
     wanderer.command(c.Rewind(turns=turns))
@@ -182,11 +177,11 @@ def test_a_redo_after_a_rewind_shows_the_very_same_again(
 
 
 @FEW
-@given(steps=WANDERINGS, place=st.integers(0, 9))
+@given(journey=JOURNEYS, place=st.integers(0, 9))
 def test_a_summary_changes_what_the_model_sees_and_not_the_fingerprint(
-    store: Store, steps: Sequence[Step], place: int
+    store: Store, journey: Journey, place: int
 ) -> None:
-    wanderer = fresh(store, steps)
+    wanderer = stopped(travelled(store, journey))
     before = state(wanderer)
     for step in (("compact", place, 0), ("compact", 8, 0)):
         wanderer.take(step)
@@ -198,21 +193,39 @@ def test_a_summary_changes_what_the_model_sees_and_not_the_fingerprint(
 
 
 @FEW
-@given(steps=WANDERINGS)
+@given(journey=JOURNEYS)
 def test_nothing_that_was_recorded_is_missing_from_the_audit(
-    store: Store, steps: Sequence[Step]
+    store: Store, journey: Journey
 ) -> None:
-    wanderer = fresh(store, steps)
-    facts = wanderer.facts()
+    """A fork's audit tells its own facts; those that it shares are in that of its parent."""
+    wanderer = stopped(travelled(store, journey))
+    facts = store.facts(wanderer.where.session_id)
     with store.database.read() as connection:
         now = moment(connection, wanderer.where, None)
     lines = [line_shape(line) for line in whole_audit(store.database, now, AuditQuery())]
     assert [(line["version"], line["id"]) for line in lines] == [
         (fact.version, fact.envelope.event_id) for fact in facts
     ]
-    assert [fact.version for fact in facts] == list(range(1, len(facts) + 1))
+    whole_line = [fact.version for fact in wanderer.facts()]
+    assert whole_line == list(range(1, len(whole_line) + 1))
     assert verify(store.database, "default", wanderer.where.session_id).ok
     assert len(placed(wanderer)) >= state(wanderer).head.placed
+
+
+@FEW
+@given(journey=JOURNEYS, later=WANDERINGS)
+def test_a_fork_begins_with_what_its_source_shows_and_keeps_it(
+    store: Store, journey: Journey, later: Sequence[Step]
+) -> None:
+    wanderer = stopped(travelled(store, journey))
+    child = f"{wanderer.where.session_id}-child"
+    forked(store, wanderer.where.session_id, child)
+    there = Wanderer(store, target(child))
+    begun = (shown(there), placed(there))
+    assert begun == (shown(wanderer), placed(wanderer))
+    for step in later:
+        wanderer.take(step)
+    assert (shown(there), placed(there)) == begun
 
 
 @FEW
@@ -220,7 +233,7 @@ def test_nothing_that_was_recorded_is_missing_from_the_audit(
 def test_an_export_makes_the_same_session_elsewhere(
     store: Store, new_database: NewDatabase, database_kind: DatabaseKind, steps: Sequence[Step]
 ) -> None:
-    wanderer = fresh(store, steps)
+    wanderer = stopped(travelled(store, Journey(steps)))
     session_id = wanderer.where.session_id
     lines = list(export_session(store.database, "default", session_id))
     with opened(_other(new_database, database_kind)) as elsewhere:
@@ -250,6 +263,7 @@ def test_a_backup_is_the_same_store_again(
     with opened(url) as elsewhere:
         assert everything(elsewhere) == everything(store)
         for wanderer in wanderers:
+            assert shown(Wanderer(elsewhere, wanderer.where)) == shown(wanderer)
             assert whole(elsewhere, wanderer.where.session_id) == state(wanderer)
         found = rebuild(elsewhere.database, elsewhere.runner, check_only=True)
         assert found.differences == ()
