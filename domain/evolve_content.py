@@ -131,11 +131,9 @@ def compacted(draft: Draft, event: e.HistoryCompacted) -> None:
     archived = max(head.archived, within[0].depth + 1)
     base = model = chain(EMPTY, digest("user", readable(summary_parts(event))))
     for run in runs(records.branch, here, archived, head.messages):
-        for index in range(run.first, run.end):
-            kept = records.message(index)
-            if kept is not None:
-                base = model
-                model = model if kept.digest is None else chain(model, kept.digest)
+        for kept in records.stretch(run.first, run.end):
+            base = model
+            model = model if kept.digest is None else chain(model, kept.digest)
     draft.head = head._replace(
         archived=archived,
         tail_open=head.tail_open and archived < head.messages,

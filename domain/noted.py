@@ -3,6 +3,7 @@
 The rules are run for nothing but that: whatever they ask for is noted.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from domain.cuts import Cut, cut_after
@@ -55,6 +56,12 @@ class Noted:
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
         return self.messages.get(index) or self._message(self._records.message(index))
+
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
+        found = self._records.stretch(first, end)
+        self.messages.update((message.index, message) for message in found)
+        return found
 
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""
@@ -123,5 +130,4 @@ def _moved(found: Noted, head: Head, wanted: Keys) -> Head:
 def _kept(found: Noted, head: Head, message: Placed) -> None:
     within = runs_within(found.branch, spot_of(head), message.index, message.index + 1)
     for kept in within and runs(found.branch, spot_of(head), within[0].depth, head.messages):
-        for index in range(kept.first, kept.end):
-            found.message(index)
+        found.stretch(kept.first, kept.end)

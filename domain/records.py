@@ -5,6 +5,7 @@ what has to be looked up shows while one looks. So the same rules run over a ses
 over one in a database to learn what they need of it.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from domain.identifiers import derived_from
@@ -32,6 +33,10 @@ class Records(Protocol):
 
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
+        ...
+
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
         ...
 
     def named(self, message_id: str) -> Placed | None:
@@ -74,6 +79,11 @@ class InState:
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
         return self._state.messages.get(index)
+
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
+        known = self._state.messages
+        return [known[index] for index in range(first, end) if index in known]
 
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""

@@ -4,7 +4,7 @@ What later facts refer to from before it never changes again, or tells since whe
 so it is found in the views of now, whatever came later still.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -104,6 +104,14 @@ class Past:
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
         return self._state.messages.get(index) or self._message(self._views.message(index))
+
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
+        found = {m.index: m for m in self._views.stretch(first, end) if self._message(m)}
+        for index in range(first, end):
+            if index in self._state.messages:
+                found[index] = self._state.messages[index]
+        return [found[index] for index in sorted(found)]
 
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""

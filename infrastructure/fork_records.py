@@ -3,6 +3,7 @@
 Its own come first: a fork has one of what it shares only where it changed it.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Connection
@@ -64,6 +65,12 @@ class ForkRecords:
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
         return self._own.message(index) or self._inherited.message(index)
+
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
+        found = self._inherited.stretch(first, end)
+        found |= {message.index: message for message in self._own.stretch(first, end)}
+        return [found[index] for index in sorted(found)]
 
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""

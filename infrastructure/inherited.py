@@ -80,6 +80,13 @@ class Inherited:
         row = self._first(_MESSAGE, index=index)
         return None if row is None else message_of(row)
 
+    def stretch(self, first: int, end: int) -> dict[int, Placed]:
+        """Return the messages from index `first` to before `end` that there are, by index."""
+        found: dict[int, Placed] = {}
+        for row in self._rows(_STRETCH, first=first, end=end):
+            found.setdefault(row.index, message_of(row))
+        return found
+
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""
         row = self._first(_NAMED, message_id=message_id)
@@ -221,6 +228,14 @@ _GATE: Final = _first(t.gates, t.gates.c.opened_version, "gate_id")
 _CLOSED_BY_PERMISSION: Final = _closed_by("permission_id")
 _CLOSED_BY_CALL: Final = _closed_by("tool_call_id")
 _MESSAGE: Final = _first(t.messages, t.messages.c.version, "index")
+_STRETCH: Final = Prepared(
+    lambda _: _shared(
+        t.messages,
+        t.messages.c.version,
+        t.messages.c.index >= bindparam("first"),
+        t.messages.c.index < bindparam("end"),
+    )
+)
 _NAMED: Final = Prepared(
     lambda _: _shared(
         t.messages,

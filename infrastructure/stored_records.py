@@ -3,6 +3,7 @@
 One look-up by an index for each record that is asked for.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
@@ -48,6 +49,10 @@ class StoredRecords:
         row = self._first(_MESSAGE, index=index)
         return None if row is None else message_of(row)
 
+    def stretch(self, first: int, end: int) -> Sequence[Placed]:
+        """Return the messages with indexes from `first` to before `end` that there are."""
+        return placed_in(self._connection, self._key, first, end)
+
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""
         row = self._first(_NAMED, message_id=message_id)
@@ -70,6 +75,12 @@ class StoredRecords:
 
     def _first(self, statement: Prepared, **params: object) -> Any:  # noqa: ANN401 - a row
         return statement.run(self._connection, {"session_key": self._key, **params}).first()
+
+
+def placed_in(connection: Connection, session_key: int, first: int, end: int) -> list[Placed]:
+    """Return the messages that a stream has with indexes from `first` to before `end`."""
+    params = {"session_key": session_key, "first": first, "end": end}
+    return [message_of(row) for row in _STRETCH.run(connection, params)]
 
 
 def _started_after(_: str) -> Select[Any]:
@@ -121,6 +132,17 @@ _NUMBERED_FROM: Final = Prepared(
     )
 )
 _MESSAGE: Final = _by(t.messages, "index")
+_STRETCH: Final = Prepared(
+    lambda _: (
+        select(t.messages)
+        .where(
+            t.messages.c.session_key == bindparam("session_key"),
+            t.messages.c.index >= bindparam("first"),
+            t.messages.c.index < bindparam("end"),
+        )
+        .order_by(t.messages.c.index)
+    )
+)
 _MOVE: Final = _by(t.moves, "version")
 _LOSS: Final = _by(t.losses, "version")
 _LAST_MOVE: Final = Prepared(

@@ -14,8 +14,9 @@ from infrastructure.lineages import parts
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import content, fact_at
 from infrastructure.reading.moment import Moment
-from infrastructure.reading.places import Span, placed_in, spans_in_sight
+from infrastructure.reading.places import Span, spans_in_sight
 from infrastructure.reading.transcript import live_view
+from infrastructure.stored_records import placed_in
 from projections.chains import (
     Gone,
     config_fingerprint,

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, bindparam, func, literal, select
 
 from domain.paths import FindBranch, Run, index_in_sight, runs, runs_within
 from domain.records import message_with_id
-from domain.state import ROOT, Branch, Placed
+from domain.state import ROOT, Branch
 from infrastructure import tables as t
 from infrastructure.fork_records import records_on
 from infrastructure.prepared import Prepared
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.sight import finding
-from infrastructure.view_rows import branch_of, message_of
+from infrastructure.view_rows import branch_of
 
 GAP: Final = 32
 """So many messages that are not shown are read along, rather than asked around."""
@@ -93,12 +93,6 @@ def boxes(spans: Iterable[Span]) -> Iterator[Box]:
         together.append(span)
     if together:
         yield Box(together[0].key, together)
-
-
-def placed_in(connection: Connection, key: int, low: int, high: int) -> list[Placed]:
-    """Return the messages of a stream with indexes from `low` to before `high`."""
-    params = {"session_key": key, "low": low, "high": high}
-    return [message_of(row) for row in _PLACED.run(connection, params)]
 
 
 def find_message(connection: Connection, moment: Moment, message_id: str) -> int | None:
@@ -185,17 +179,6 @@ def _branch_of(index: str) -> Any:  # noqa: ANN401 - a scalar subquery
     )
 
 
-_PLACED: Final = Prepared(
-    lambda _: (
-        select(t.messages)
-        .where(
-            t.messages.c.session_key == bindparam("session_key"),
-            t.messages.c.index >= bindparam("low"),
-            t.messages.c.index < bindparam("high"),
-        )
-        .order_by(t.messages.c.index)
-    )
-)
 _BRANCHES: Final = Prepared(
     lambda _: (
         select(t.branches)

@@ -24,10 +24,10 @@ from infrastructure.reading.places import (
     Span,
     boxes,
     finder,
-    placed_in,
     spans_in_sight,
     spans_placed,
 )
+from infrastructure.stored_records import placed_in
 from infrastructure.view_rows import call_of, gate_of
 from projections.calls import CallViews, call_views
 from projections.transcript import (

@@ -169,6 +169,23 @@ def test_a_message_of_many_records_is_found_in_one_statement(store: Store, recor
     assert len(seen) == 3, seen  # the open turn, the message, its facts
 
 
+@pytest.mark.parametrize("kept", [2, 40])
+def test_the_messages_that_a_summary_keeps_are_found_in_one_statement(
+    store: Store, kept: int
+) -> None:
+    store.append(turn("t1"))
+    for number in range(kept):
+        store.append(turn(f"more{number}"))
+    with counted(store) as (connection, seen):
+        key, state = find_head(connection, "default", "s1")
+        assert key is not None
+        seen.clear()
+        found = look_up(connection, key, state, Keys(kept_after=("t1:3",)))
+
+    assert len(found.messages) == 3 * kept + 1
+    assert len(seen) == 5, seen  # name, turn, message, what follows it, and calls that waited
+
+
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_open_gates_are_found_without_those_that_were_closed(store: Store) -> None:
     opening = ("gate-opened", b'{"gate_id":"g1","turn_id":"t1","kind":"input"}')

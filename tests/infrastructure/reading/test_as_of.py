@@ -13,10 +13,10 @@ from domain.state import Placed
 from infrastructure.reading.approvals import GateQuery, gates
 from infrastructure.reading.fingerprint import Fingerprints, fingerprints
 from infrastructure.reading.moment import At, Moment, NotReached
-from infrastructure.reading.places import placed_in
 from infrastructure.reading.readiness import judged, state_at
 from infrastructure.reading.transcript import live_view
 from infrastructure.reading.turns import TurnQuery, TurnView, turns
+from infrastructure.stored_records import placed_in
 from projections.calls import gate_status
 from projections.chains import reference_fingerprint
 from tests.infrastructure.journeys import by_hand, eventful, unheard_of
