@@ -167,7 +167,7 @@ def _turns(moment: Moment) -> Select[Any]:
         select(t.turns, event.type, event.schema, body.body, _late_since(moment))
         .outerjoin(t.events, _holds(moment, event.session_key, ended) & (event.version == ended))
         .outerjoin(t.bodies, _holds(moment, body.session_key, ended) & (body.version == ended))
-        .where(_begun(moment))
+        .where(_begun(moment), t.turns.c.number <= moment.sight.started)  # where the index begins
     )
 
 
