@@ -1,7 +1,6 @@
 """How does a summary take the place of the messages that it was made of?"""
 
-from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictInt, StrictStr
@@ -9,16 +8,16 @@ from pydantic import Field, StrictInt, StrictStr
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.history_bodies import HeadBody
-from api.shapes import head_shape, readiness_headers, readiness_shape
+from api.moved_once import Asked, moved_once
+from api.shapes import Shape, head_shape, readiness_shape
 from api.views import MEDIA
-from api.writing import Key, Once, Written, once, replay_headers
+from api.writing import Key
 from domain import commands as c
 from domain.keys import keys_of
-from domain.raw_json import dumped
+from infrastructure.command_handler import Appended
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["history"])
-Headers: TypeAlias = Mapping[str, str]
 
 
 class CompactBody(Body):
@@ -71,26 +70,18 @@ async def compact(
         claim=None if wanted.head is None else wanted.head.claim(),
     )
 
-    def write(attempt: Attempt) -> tuple[tuple[bytes, Headers], Written]:
+    def write(attempt: Attempt) -> tuple[Appended, Shape]:
         known = log.handler.state(attempt, target, keys_of([command]))
         steps: list[c.SessionCommand] = [c.BeginBatch(expected_version=version, events=1), command]
         done = log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
-        compacted = done.facts[-1].version
-        answer = dumped(
-            {
-                "compaction_version": compacted,
-                "messages_archived": done.head.archived - known[1].head.archived,
-                "head": head_shape(done.head),
-                "readiness": readiness_shape(done.readiness, done.head),
-            }
-        )
-        kept = Written(status=200, first_version=compacted, last_version=compacted, result=answer)
-        return (answer, readiness_headers(done.readiness, done.head)), kept
+        shape: Shape = {
+            "compaction_version": done.facts[-1].version,
+            "messages_archived": done.head.archived - known[1].head.archived,
+            "head": head_shape(done.head),
+            "readiness": readiness_shape(done.readiness, done.head),
+        }
+        return done, shape
 
-    identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
-    (answer, headers), replayed = await once(
-        log, identity, write, lambda _, kept: (kept.result, {})
-    )
-    return Response(
-        answer, media_type=MEDIA, headers={**headers, **replay_headers(replayed=replayed)}
-    )
+    asked = Asked(request=request, body=body, key=key)
+    answer, headers = await moved_once(log, target, asked, write)
+    return Response(answer, media_type=MEDIA, headers=dict(headers))

@@ -143,8 +143,20 @@ def test_a_summary_sent_twice_is_recorded_once(client: httpx.Client) -> None:
     again = client.post("/sessions/s/compact", json=SUMMARY, headers=key)
     assert again.json() == first.json()
     assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.headers["ETag"] == first.headers["ETag"]
     other = client.post("/sessions/s/compact", json=SUMMARY | {"summary": "?"}, headers=key)
     assert other.status_code == 422
 
     twice = client.post("/sessions/s/compact", json=SUMMARY)
     assert (twice.status_code, twice.json()["code"]) == (422, "invalid-value")
+
+
+def test_what_a_summary_answered_is_not_told_of_a_session_that_was_deleted_since(
+    client: httpx.Client,
+) -> None:
+    append(client, "s", batch(1, *turn("t1")))
+    key = {"Idempotency-Key": "once"}
+    assert client.post("/sessions/s/compact", json=SUMMARY, headers=key).status_code == 200
+    client.delete("/sessions/s")
+    gone = client.post("/sessions/s/compact", json=SUMMARY, headers=key)
+    assert (gone.status_code, gone.json()["code"]) == (404, "no-such-session")
