@@ -184,6 +184,9 @@ def show_command(
     archived: Annotated[
         bool, typer.Option("--archived", help="What compaction summarised, too.")
     ] = False,
+    rewound: Annotated[
+        bool, typer.Option("--rewound", help="Everything that was ever said, rewound or not.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Cut nothing.")] = False,
     project: Project = "default",
     url: Url = None,
@@ -192,7 +195,7 @@ def show_command(
     """Show what was said in a session."""
     from api.cli.showing import show_session
 
-    if form == "openai" and (limit is not None or archived):
+    if form == "openai" and (limit is not None or archived or rewound):
         sentence = "--format openai comes whole, and is what the model sees"
         raise Failure("usage", sentence, failures.UNFIT)
     show_session(
@@ -203,6 +206,7 @@ def show_command(
         limit=limit,
         form="json" if as_json and form == "text" else form,
         archived=archived,
+        rewound=rewound,
         full=full,
     )
 

@@ -53,11 +53,18 @@ class Remote:
         return self._document(_path(session_id))
 
     def messages(
-        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+        self,
+        session_id: str,
+        *,
+        at: str | None,
+        newest: int | None,
+        archived: bool,
+        rewound: bool = False,
     ) -> Iterator[bytes]:
         """Yield the transcript's messages, or its `newest` ones, in their order."""
         path = _path(session_id, "transcript")
-        query = {"at": at, "include": "archived" if archived else None}
+        wanted = [name for name, asked in (("archived", archived), ("rewound", rewound)) if asked]
+        query = {"at": at, "include": ",".join(wanted) or None}
         if newest is None:
             yield from self._pages(path, query)
             return

@@ -35,17 +35,21 @@ def show_session(  # noqa: PLR0913
     limit: int | None,
     form: Form,
     archived: bool,
+    rewound: bool,
     full: bool,
 ) -> None:
     """Write a session's transcript."""
     with source(project, url) as found:
+        if form == "openai":
+            write(found.openai(session_id, at=at) + b"\n")
+            return
+        messages = found.messages(
+            session_id, at=at, newest=limit, archived=archived, rewound=rewound
+        )
         match form:
-            case "openai":
-                write(found.openai(session_id, at=at) + b"\n")
             case "json":
-                write_lines(found.messages(session_id, at=at, newest=limit, archived=archived))
+                write_lines(messages)
             case "text":
-                messages = found.messages(session_id, at=at, newest=limit, archived=archived)
                 first = list(islice(messages, 1))  # nothing is written of what is not there
                 _write_head(found, session_id, at)
                 turn = ""

@@ -32,7 +32,13 @@ class Source(Protocol):
         ...
 
     def messages(
-        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+        self,
+        session_id: str,
+        *,
+        at: str | None,
+        newest: int | None,
+        archived: bool,
+        rewound: bool = False,
     ) -> Iterator[bytes]:
         """Yield the transcript's messages, or its `newest` ones, in their order."""
         ...

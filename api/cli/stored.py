@@ -44,7 +44,7 @@ from infrastructure.reading.sessions import (
     session_head,
     sessions,
 )
-from infrastructure.reading.transcript import extent, live_view
+from infrastructure.reading.transcript import extent, extent_placed, live_view
 from infrastructure.reading.transcript_json import page_json
 from infrastructure.verification import Receipt, verify, verify_all
 from projections.openai_chat import ChatExport, openai_chat
@@ -90,11 +90,20 @@ class Stored:
         return self._session_json(view, self._read(self._log.known_after), whole=True)
 
     def messages(
-        self, session_id: str, *, at: str | None, newest: int | None, archived: bool
+        self,
+        session_id: str,
+        *,
+        at: str | None,
+        newest: int | None,
+        archived: bool,
+        rewound: bool = False,
     ) -> Iterator[bytes]:
         """Yield the transcript's messages, or its `newest` ones, in their order."""
         found = self._moment(session_id, at)
-        shown = extent(found, with_archived=archived)
+        if rewound:
+            shown = self._read(lambda connection: extent_placed(connection, found))
+        else:
+            shown = extent(found, with_archived=archived)
         slot = shown.first if newest is None else max(shown.first, shown.end - newest)
         while slot < shown.end:
             window = shown.after(slot, PAGE)

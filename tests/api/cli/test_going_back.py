@@ -200,3 +200,24 @@ def test_what_was_not_shown_is_not_done(embedded: Turnlog) -> None:
         terminal.press("y\n")
         assert "(head-behind)" in terminal.ends()
         assert terminal.process.returncode == 1
+
+
+def test_what_went_out_of_sight_is_shown_on_request(at: tuple[Turnlog, str]) -> None:
+    turnlog, url = at
+    turnlog.well("rewind", "s", "--turns", "1", "--yes", "--url", url)
+
+    def states(*options: str) -> list[str]:
+        shown = turnlog.well("show", "s", "--json", "--url", url, *options).documents
+        return [message["state"] for message in shown]
+
+    in_sight = states()
+    assert set(in_sight) == {"live"}
+    assert states("--rewound") == [*in_sight, *["rewound"] * len(in_sight)]
+    assert states("--rewound", "--archived", "--limit", "1") == ["rewound"]
+
+
+def test_a_database_shows_the_same_on_request(written: Turnlog) -> None:
+    written.well("rewind", "s", "--turns", "1", "--yes")
+
+    assert "[rewound]" in written.well("show", "s", "--rewound").text
+    assert "[rewound]" not in written.well("show", "s").text
