@@ -153,11 +153,10 @@ def _turn_by(name: str, parameter: str) -> Prepared:
     """Return what finds a turn, with how many of its calls were answered after the fork began."""
     call, turn = t.calls.c, t.turns.c
     later = (
-        select(func.count())
+        select(func.count(call.requested_version))  # a condition would have an index of it used
         .where(
             call.session_key == turn.session_key,
             call.turn_id == turn.turn_id,
-            call.requested_version.is_not(None),
             call.completed_version > t.lineages.c.version,
         )
         .correlate(t.turns, t.lineages)

@@ -172,10 +172,19 @@ def scans(step: str) -> bool:
     return step.startswith(("SCAN", "USE TEMP")) and "VIRTUAL TABLE" not in step
 
 
-def plan(store: Store, look: Look) -> list[str]:
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_late_results_of_a_turn_are_counted_among_its_own_calls(store: Store) -> None:
+    long_session(store, 3, "s1")
+    steps = plan(store, lambda c, m: turns(c, m, TurnQuery()), At(version=14))
+    calls = [step.split(" <- ")[0] for step in steps if "SEARCH calls" in step]
+    place = "(session_key=? AND turn_id=?)"
+    assert calls == [f"SEARCH calls USING INDEX sqlite_autoindex_calls_1 {place}"], steps
+
+
+def plan(store: Store, look: Look, at: At | None = None) -> list[str]:
     """Return how SQLite finds what each statement of a view asks for."""
     with counted(store) as (connection, seen):
-        found = moment(connection, target("s1"))
+        found = moment(connection, target("s1"), at)
         seen.clear()
         look(connection, found)
         return [
