@@ -299,8 +299,11 @@ class Histories(RuleBasedStateMachine):
     def restore(self, command: c.Redo, expected: int | type[Refusal]) -> None:
         """Expect that what a rewind took out is back, or this refusal."""
         before = self.seen
-        wanted, redo = self.before_rewind.get(expected, (before, None))  # type: ignore[arg-type]
-        pairs = zip(before.turns, wanted.turns, strict=False)
+        nowhere: tuple[Seen, int | None] = (before, None)
+        wanted, redo = nowhere
+        if isinstance(expected, int):
+            wanted, redo = self.before_rewind.get(expected, nowhere)
+        pairs = [*zip(before.turns, wanted.turns, strict=False)]
         shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
         if isinstance(expected, int) and shared == len(wanted.turns):
             expected = NothingToRedo

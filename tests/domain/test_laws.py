@@ -251,10 +251,8 @@ STEPS = st.one_of(
     COMMANDS.map(lambda command: Step(commands=(command,), producer=None)),
     REWINDS.map(lambda command: Step(commands=(command,), producer=None)),
     REDOS.map(lambda command: Step(commands=(command,), producer=None)),
-    st.builds(
-        lambda rewind, event: Step(commands=(rewind, record(event)), producer=RUNNER),
-        REWINDS,
-        EVENTS,
+    st.tuples(REWINDS, EVENTS.map(record)).map(
+        lambda commands: Step(commands=commands, producer=RUNNER)
     ),
 )
 HISTORIES = st.lists(STEPS, min_size=15, max_size=45)

@@ -1,7 +1,7 @@
 """A redo brings back what a rewind took out: the newest, or that of any rewind."""
 
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import replace
 
 import pytest
 
@@ -200,7 +200,7 @@ def test_what_a_damaged_log_has_lost_stops_no_fold_and_answers_with_a_refusal(
 
 
 def test_a_rewind_or_redo_of_something_unknown_counts_as_unreadable() -> None:
-    unknown = folded(*TWO, e.HistoryRewound(**(asdict(OUT) | {"turn_id": "t9"})))
+    unknown = folded(*TWO, replace(OUT, turn_id="t9"))
     assert (unknown.head.unreadable, unknown.head.messages, unknown.head.redo) == (1, 4, None)
     lost = folded(*REWOUND, e.RewindReverted(rewind_version=7, turns=1, messages=2))
     assert (lost.head.unreadable, lost.head.messages) == (1, 2)
