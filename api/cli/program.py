@@ -365,6 +365,50 @@ def redo_command(
     _end(redo(project, url, session, wanted, manner))
 
 
+@app.command("fork")
+def fork_command(
+    session: Session,
+    at_turn: Annotated[
+        str | None,
+        typer.Option("--at-turn", metavar="ID", help="The last turn that the fork shares."),
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            "--at", metavar="V", min=1, max=2**31 - 1, help="The last version that it shares."
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", help="The fork's; else the session's with a number.")
+    ] = None,
+    session_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The fork's id; else it is given one.")
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Begin a session with the history of another, up to where it is, a turn, or a version.
+
+    Nothing is copied; neither changes the other from there on.
+    """
+    from api.cli.forking import fork
+    from api.cli.wanted import ForkWanted
+
+    wanted = ForkWanted(at_turn=at_turn, at=at, session_id=session_id, title=title)
+    _end(fork(project, url, session, wanted, as_json=as_json))
+
+
+@app.command("lineage")
+def lineage_command(
+    session: Session, project: Project = "default", url: Url = None, as_json: Json = False
+) -> None:
+    """Show whom a session shares its history with: its ancestors, and what was forked from it."""
+    from api.cli.forking import lineage
+
+    _end(lineage(project, url, session, as_json=as_json))
+
+
 @app.command("diff")
 def diff_command(
     session: Session,

@@ -14,6 +14,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 from api.cli.failures import UNFIT, Failure
 from api.cli.wanted import (
     AuditFilter,
+    ForkWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -164,6 +165,14 @@ class Remote:
         """Bring turns back into sight, or tell what that would do."""
         return self._document(_path(session_id, "redo"), body=_move(wanted))
 
+    def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
+        """Begin a session with the history of another; return it."""
+        return self._document(_path(session_id, "fork"), body=_move(wanted))
+
+    def lineage(self, session_id: str) -> bytes:
+        """Return whom a session shares its history with."""
+        return self._document(_path(session_id, "lineage"), {"limit": 200})
+
     def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:
         """Return what differs between two moments, with so many messages that went, and came."""
         query = {"from": first, "to": second, "limit": limit}
@@ -273,7 +282,7 @@ _PASSING: Final = frozenset(
 )
 
 
-def _move(wanted: RewindWanted | RedoWanted) -> bytes:
+def _move(wanted: RewindWanted | RedoWanted | ForkWanted) -> bytes:
     return dumped({name: value for name, value in asdict(wanted).items() if value is not None})
 
 

@@ -12,6 +12,7 @@ from api.cli.remote import Remote
 from api.cli.stored import Stored
 from api.cli.wanted import (
     AuditFilter,
+    ForkWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -85,6 +86,14 @@ class Source(Protocol):
 
     def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
         """Bring turns back into sight, or tell what that would do."""
+        ...
+
+    def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
+        """Begin a session with the history of another; return it."""
+        ...
+
+    def lineage(self, session_id: str) -> bytes:
+        """Return whom a session shares its history with."""
         ...
 
     def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:

@@ -8,11 +8,13 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from api.cli.failures import Failure
+from api.cli.stored_forks import stored_fork, stored_lineage
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import (
     NO_PARENT,
     AuditFilter,
+    ForkWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -30,9 +32,10 @@ from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.export import export_session
+from infrastructure.lineages import Lineage, lineage
 from infrastructure.reading.audit import AuditQuery, line_shape, whole_audit
 from infrastructure.reading.blobs import find_blob, stretch
-from infrastructure.reading.events import facts
+from infrastructure.reading.events import history
 from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import At, Moment, moment
 from infrastructure.reading.readiness import judged
@@ -129,11 +132,11 @@ class Stored:
     def events(self, session_id: str, after: int, *, follow: bool) -> Iterator[bytes]:
         """Yield events after a version, and then, if told to `follow`, those that come."""
         target = self._target(session_id)
-        key, _, __ = self._read(lambda connection: session_head(connection, target))
-        stream = (target.project_id, target.session_id, key)
+        stream, shared = self._stream(target)
         never = Event()
         while True:
-            found = self._read(partial(facts, stream=stream, after=after, limit=PAGE))
+            page = partial(history, stream=stream, lineage=shared, after=after, limit=PAGE)
+            found = self._read(page)
             yield from map(event_json, found)
             after = found[-1].envelope.version if found else after
             if len(found) < PAGE:
@@ -144,9 +147,9 @@ class Stored:
     def event(self, session_id: str, version: int) -> bytes:
         """Return one event."""
         target = self._target(session_id)
-        key, _, __ = self._read(lambda connection: session_head(connection, target))
-        stream = (target.project_id, target.session_id, key)
-        found = self._read(partial(facts, stream=stream, after=version - 1, limit=1))
+        stream, shared = self._stream(target)
+        page = partial(history, stream=stream, lineage=shared, after=version - 1, limit=1)
+        found = self._read(page)
         if not found or found[0].envelope.version != version:
             raise Failure("no-such-event", f"the session has no version {version}")
         return event_json(found[0])
@@ -200,6 +203,14 @@ class Stored:
         """Bring turns back into sight, or tell what that would do."""
         return stored_redo(self._log, self._target(session_id), wanted)
 
+    def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
+        """Begin a session with the history of another; return it."""
+        return self.session(stored_fork(self._log, self._target(session_id), wanted))
+
+    def lineage(self, session_id: str) -> bytes:
+        """Return whom a session shares its history with."""
+        return stored_lineage(self._log, self._target(session_id))
+
     def diff(self, session_id: str, first: str, second: str | None, *, limit: int) -> bytes:
         """Return what differs between two moments, with so many messages that went, and came."""
         policy = self._log.policy(self._read(self._log.known_after))
@@ -235,6 +246,16 @@ class Stored:
 
     def _target(self, session_id: str) -> Target:
         return Target(project_id=self._project_id, session_id=session_id)
+
+    def _stream(self, target: Target) -> tuple[tuple[str, str, int], Lineage]:
+        """Return where a session's events are, and with whom it shares those before."""
+
+        def look(connection: Connection) -> tuple[int, Lineage]:
+            key, head, _ = session_head(connection, target)
+            return key, lineage(connection, key, head)
+
+        key, shared = self._read(look)
+        return (target.project_id, target.session_id, key), shared
 
     def _read(self, look: Callable[[Connection], Answer]) -> Answer:
         return self._log.read_now(look)

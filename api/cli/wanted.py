@@ -80,3 +80,13 @@ class RedoWanted:
     interrupt: bool = False
     dry_run: bool = False
     head: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkWanted:
+    """Where a fork begins, and what it is called; where the session is, if nothing is said."""
+
+    at_turn: str | None = None
+    at: int | None = None
+    session_id: str | None = None
+    title: str | None = None

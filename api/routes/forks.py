@@ -8,14 +8,14 @@ from pydantic import Field, StrictInt, StrictStr
 
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
+from api.lineage_shapes import lineage_shape
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
 from api.routes.sessions import kept_session, session_answer
-from api.shapes import Shape
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
 from infrastructure.forking import ForkRequest, fork
-from infrastructure.reading.lineages import Relative, ancestors, children
+from infrastructure.reading.lineages import ancestors, children
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
@@ -115,18 +115,5 @@ async def read_lineage(
     )
     shown = found[:limit]
     following = cursor([shown[-1].key], parameters) if len(found) > limit else None
-    answer: Shape = {
-        "ancestors": [*map(_shape, older)],
-        "children": {"items": [*map(_shape, shown)], "next_cursor": following},
-        "through_version": head.version,
-    }
+    answer = lineage_shape(older, shown, following, head.version)
     return Response(dumped(answer), media_type=MEDIA)
-
-
-def _shape(relative: Relative) -> Shape:
-    return {
-        "session_id": relative.session_id,
-        "title": relative.title,
-        "status": relative.status,
-        "version": relative.version,
-    }
