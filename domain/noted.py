@@ -96,15 +96,7 @@ def noted(records: Records, head: Head, wanted: Keys) -> Noted:
     found = Noted(records)
     head = _moved(found, head, wanted)
     if wanted.kept_after:
-        found.branch(head.branch)  # a message that only the batch brings stands in it
-    for number, message_id in enumerate(wanted.kept_after):
-        message = message_with_id(found, message_id)
-        if message is not None:
-            found.cuts.add(cut_after(message))
-            if number == 0:
-                _kept(found, head, message)
-    if wanted.kept_after and head.turn_id is not None:
-        found.cuts.add(Cut(head.turn_id, head.version))  # for a message that only the batch brings
+        _summed_up(found, head, wanted.kept_after)
     if wanted.grows and head.turn_tip != head.started:
         grown(found.branch, head)
     return found
@@ -127,7 +119,18 @@ def _moved(found: Noted, head: Head, wanted: Keys) -> Head:
     return head
 
 
-def _kept(found: Noted, head: Head, message: Placed) -> None:
-    within = runs_within(found.branch, spot_of(head), message.index, message.index + 1)
-    for kept in within and runs(found.branch, spot_of(head), within[0].depth, head.messages):
-        found.stretch(kept.first, kept.end)
+def _summed_up(found: Noted, head: Head, kept_after: Sequence[str]) -> None:
+    """Look for what summaries keep after these messages, each in its place."""
+    here = spot_of(head)
+    for number, message_id in enumerate(kept_after):
+        message = message_with_id(found, message_id)
+        if message is None:
+            continue
+        found.cuts.add(cut_after(message))
+        within = runs_within(found.branch, here, message.index, message.index + 1)
+        if number == 0 and within:
+            for kept in runs(found.branch, here, within[0].depth, head.messages):
+                found.stretch(kept.first, kept.end)
+    found.branch(head.branch)  # a message that only the batch brings stands in it
+    if head.turn_id is not None:
+        found.cuts.add(Cut(head.turn_id, head.version))  # and may part its calls from their results

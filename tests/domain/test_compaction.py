@@ -232,6 +232,20 @@ def test_a_batch_after_a_rewind_sums_up_a_message_that_only_it_brings() -> None:
     assert (head.archived, head.messages) == (3, 3)
 
 
+def test_a_batch_after_rewinds_is_refused_a_later_summary_that_goes_back() -> None:
+    whole = folded(
+        *(OPENED, started("t1", message("a")), ended()),
+        *(started("t2", message("b"), message("c"), message("d")), ended("t2")),
+        e.HistoryRewound(turn_id="t2", from_version=4, through_version=5, turns=1, messages=3),
+        *(started("t3", message("e")), ended("t3"), started("t4", message("f")), ended("t4")),
+        e.HistoryRewound(turn_id="t4", from_version=9, through_version=10, turns=1, messages=1),
+        started("t5", message("g")),
+    )
+    steps = [record(compacted("t5:1")), record(compacted("t3:1"))]
+    looked_up = restrict(whole, keys_of(steps))
+    assert answered(looked_up, *steps) == answered(whole, *steps) == "no live message has this id"
+
+
 def answered(state: State, *steps: Record) -> list[e.SessionEvent] | str | None:
     """Return what the steps become, or why they do not."""
     try:
