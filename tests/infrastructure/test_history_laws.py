@@ -230,25 +230,22 @@ def test_a_fork_begins_with_what_its_source_shows_and_keeps_it(
 
 
 @FEW
-@given(steps=WANDERINGS)
+@given(journey=JOURNEYS)
 def test_an_export_makes_the_same_session_elsewhere(
-    store: Store, new_database: NewDatabase, database_kind: DatabaseKind, steps: Sequence[Step]
+    store: Store, new_database: NewDatabase, database_kind: DatabaseKind, journey: Journey
 ) -> None:
-    wanderer = stopped(travelled(store, Journey(steps)))
-    session_id = wanderer.where.session_id
-    lines = list(export_session(store.database, "default", session_id))
-    with opened(_other(new_database, database_kind)) as elsewhere:
-        import_export(elsewhere.log, elsewhere.runner, "default", lines)
-        assert list(export_session(elsewhere.database, "default", session_id)) == lines
-        there = Wanderer(elsewhere, wanderer.where)
-        assert shown(there) == shown(wanderer)
-        assert placed(there) == placed(wanderer)
+    """A fork's follows that of its parent."""
+    wanderer = stopped(travelled(store, journey))
+    child = wanderer.where.session_id
+    with opened(new_database(database_kind)) as elsewhere:
+        for session_id in dict.fromkeys([child.removesuffix("-fork"), child]):
+            lines = list(export_session(store.database, "default", session_id))
+            import_export(elsewhere.log, elsewhere.runner, "default", lines)
+            assert list(export_session(elsewhere.database, "default", session_id)) == lines
+            here, there = (Wanderer(each, target(session_id)) for each in (store, elsewhere))
+            assert (shown(there), placed(there)) == (shown(here), placed(here))
         found = rebuild(elsewhere.database, elsewhere.runner, check_only=True)
         assert found.differences == ()
-
-
-def _other(new_database: NewDatabase, kind: DatabaseKind) -> str:
-    return new_database(kind)
 
 
 @ONCE
