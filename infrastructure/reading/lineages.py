@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
@@ -39,7 +39,7 @@ def _named(target: Target) -> dict[str, object]:
     return {"project_id": target.project_id, "session_id": target.session_id}
 
 
-def _ancestors(_: str) -> Select[Any]:
+def _ancestors(_: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
     fork = t.streams.alias("fork")
     return (
         select(

@@ -149,7 +149,7 @@ def test_forks_at_once_get_ids_and_numbers_of_their_own(client: httpx.Client) ->
     record_turn(client)
     client.patch("/sessions/s1", json={"title": "Trip"})
     with ThreadPoolExecutor(4) as pool:
-        made = [each.json() for each in pool.map(lambda _: fork(client), range(8))]
+        made = [each.json() for each in pool.map(fork, [client] * 8)]
     assert len({each["session_id"] for each in made}) == 8
     assert {each["title"] for each in made} == {f"Trip ({n})" for n in range(2, 10)}
 
@@ -157,7 +157,8 @@ def test_forks_at_once_get_ids_and_numbers_of_their_own(client: httpx.Client) ->
 def test_of_forks_with_one_id_one_is_made(client: httpx.Client) -> None:
     record_turn(client)
     with ThreadPoolExecutor(4) as pool:
-        made = [*pool.map(lambda n: fork(client, session_id="x", title=f"T{n}"), range(4))]
+        asked = [pool.submit(fork, client, session_id="x", title=f"T{n}") for n in range(4)]
+        made = [each.result() for each in asked]
     assert sorted(each.status_code for each in made) == [201, 409, 409, 409]
 
 
@@ -336,3 +337,29 @@ def test_what_waits_for_an_answer_waits_in_the_parent_alone(client: httpx.Client
     assert read(client, f"s1/approvals/{gate_id}")["status"] == "open"
     assert read(client, "f1/turns/t2")["status"] == "interrupted"
     assert read(client, "s1/turns/t2")["status"] == "paused"
+
+
+def test_a_fork_of_a_fork_shows_all_that_it_shares(client: httpx.Client) -> None:
+    record_turn(client)
+    append(client, "s1", 2, *turn("t2", "not shared"))
+    fork(client, session_id="f1", at=4)
+    append(client, "f1", 1, *turn("t3", "shared"))
+    client.post("/sessions/f1/compact", json={"summary": "So far.", "through_message_id": "t1:2"})
+    fork(client, "f1", session_id="f2")
+    append(client, "f1", 2, *turn("t4", "not shared either"))
+    base = read(client, "f2")["forked_from"]["version"]
+    shown = read(client, "f2/transcript?include=archived")["items"]
+    assert shown == read(client, f"f1/transcript?include=archived&at={base}")["items"]
+    for form in ("openai", "anthropic", "ui"):
+        mine = read(client, f"f2/transcript?format={form}")["messages"]
+        assert mine == read(client, f"f1/transcript?format={form}&at={base}")["messages"]
+    mine, there = read(client, "f2/fingerprint"), read(client, f"f1/fingerprint?at={base}")
+    for chain in ("history", "model_history"):
+        assert mine[chain] == there[chain]
+
+
+def test_the_id_of_a_fork_is_not_opened_again(client: httpx.Client) -> None:
+    record_turn(client)
+    fork(client, session_id="f1")
+    again = client.post("/sessions", json={"session_id": "f1"})
+    assert code(again) == (409, "session-exists")
