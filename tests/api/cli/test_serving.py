@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.cli.program import run
+from api.cli.serving import listening
 from tests.api.cli.command import Running, Turnlog
 from tests.api.cli.transcripts import SESSION, sample, written
 
@@ -133,6 +134,15 @@ def test_a_port_that_is_taken_is_told(turnlog: Turnlog) -> None:
 
     assert outcome.code == 2
     assert outcome.errors.endswith("--port takes another (cannot-listen)\n")
+
+
+def test_an_answer_is_sent_at_once_not_when_the_one_before_was_acknowledged() -> None:
+    with (
+        listening("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_something_else_at_the_address_is_no_server_of_ours(turnlog: Turnlog) -> None:
