@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.api.recording import record_turn
+from tests.api.streams import stream
 
 Json = dict[str, Any]
 
@@ -363,3 +364,18 @@ def test_the_id_of_a_fork_is_not_opened_again(client: httpx.Client) -> None:
     fork(client, session_id="f1")
     again = client.post("/sessions", json={"session_id": "f1"})
     assert code(again) == (409, "session-exists")
+
+
+def test_a_fork_is_followed_from_its_own_beginning_or_from_any_version(
+    client: httpx.Client,
+) -> None:
+    record_turn(client)
+    fork(client, session_id="f1")
+    append(client, "f1", 1, *turn("t2", "more"))
+    own = ["5", "6", "7"]
+    for after, seen in ((None, own), (2, ["3", "4", *own])):
+        query = {} if after is None else {"after": after}
+        with stream(client, "f1", **query) as frames:
+            told = [next(frames) for _ in range(len(seen) + 1)]
+        assert [frame.id for frame in told if frame.name == "event"] == seen
+        assert told[-1].name == "synced"
