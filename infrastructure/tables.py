@@ -2,11 +2,11 @@
 
 `streams`, `events` and `bodies` are the truth; triggers forbid changing them. `blobs` are what
 bodies name by digest; `blob_references` say which event names which, and the `held` ones have to be
-there. `store`, `producers`, `idempotency` and `title_numbers` keep the log's own affairs. Everything
-in `VIEWS` is folded from the log and can be dropped and folded again; what followers fold has a row
-for each generation, of which `followers` says which is read. Times are microseconds since 1970, hashes 32
-raw bytes, event ids 16. In what has many rows the widest columns of a fixed size come first: thus
-PostgreSQL fills up nothing between them.
+there. `store`, `producers`, `idempotency` and `title_numbers` keep the log's own affairs.
+Everything in `VIEWS` is folded from the log and can be dropped and folded again; what followers
+fold has a row for each generation, of which `followers` says which is read. Times are microseconds
+since 1970, hashes 32 raw bytes, event ids 16. In what has many rows the widest columns of a fixed
+size come first: thus PostgreSQL fills up nothing between them.
 """
 
 from typing import Final

@@ -373,9 +373,11 @@ def test_a_fork_is_followed_from_its_own_beginning_or_from_any_version(
     fork(client, session_id="f1")
     append(client, "f1", 1, *turn("t2", "more"))
     own = ["5", "6", "7"]
-    for after, seen in ((None, own), (2, ["3", "4", *own])):
-        query = {} if after is None else {"after": after}
-        with stream(client, "f1", **query) as frames:
+    for following, seen in (
+        (stream(client, "f1"), own),
+        (stream(client, "f1", after=2), ["3", "4", *own]),
+    ):
+        with following as frames:
             told = [next(frames) for _ in range(len(seen) + 1)]
         assert [frame.id for frame in told if frame.name == "event"] == seen
         assert told[-1].name == "synced"
