@@ -7,6 +7,8 @@ reads the output any more. No sentence repeats what was said in a session.
 
 from typing import Final
 
+import typer
+
 DONE: Final = 0
 NOT_SO: Final = 1
 UNFIT: Final = 2
@@ -27,3 +29,9 @@ class Failure(Exception):
 
 class ReaderGone(Exception):
     """Whoever read the output has stopped: `turnlog export s | head`."""
+
+
+def end(code: int) -> None:
+    """End the command with this exit code, unless all is well."""
+    if code:
+        raise typer.Exit(code)
