@@ -14,7 +14,7 @@ from domain.keys import keys
 from domain.noted import noted
 from domain.recorded import Recorded
 from domain.records import Records
-from domain.state import Branch, Checkpoint, Loss, Move, Placed, State, Turn
+from domain.state import Branch, Call, Checkpoint, Loss, Move, Placed, State, Turn
 
 
 class Views(Records, Protocol):
@@ -22,6 +22,10 @@ class Views(Records, Protocol):
 
     def loss(self, version: int) -> Loss | None:
         """Return the loss that was declared at this version."""
+        ...
+
+    def calls(self, turn_id: str, tool_call_id: str) -> Sequence[Call]:
+        """Return the calls of this id in a turn, in order."""
         ...
 
 
@@ -65,6 +69,12 @@ class Past:
                 if turn is not None:
                     state.turns[turn_id] = turn
             case (
+                e.ToolCallRequested(turn_id=turn_id, tool_call_id=str() as call_id)
+                | e.ToolCallCompleted(turn_id=turn_id, tool_call_id=str() as call_id)
+                | e.GateOpened(turn_id=turn_id, tool_call_id=str() as call_id)
+            ) if turn_id == state.head.turn_id:
+                self._calls(turn_id, call_id)
+            case (
                 e.TurnStarted() | e.HistoryRewound() | e.RewindReverted() | e.HistoryCompacted()
             ) if self._since:
                 found = noted(self, state.head, keys([event]))
@@ -84,6 +94,17 @@ class Past:
         if loss is not None:
             open_ = loss.healed_version is None or loss.healed_version >= now
             self._state.losses[version] = replace(loss, healed_version=None) if open_ else loss
+
+    def _calls(self, turn_id: str, tool_call_id: str) -> None:
+        """Those from before tell which one the next is; all of the turn had their results."""
+        turn, key = self._state.turns.get(turn_id), (turn_id, tool_call_id)
+        if turn is None or turn.started_version > self._since or key in self._state.calls:
+            return
+        every = self._views.calls(turn_id, tool_call_id)
+        begun = [(c.requested_version or c.completed_version or 0, c) for c in every]
+        before = tuple(call for version, call in begun if version <= self._since)
+        if before:
+            self._state.calls[key] = before
 
     def branch(self, number: int) -> Branch:
         """Return the branch with this id."""

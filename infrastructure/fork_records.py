@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from domain.resuming import Views
-from domain.state import ROOT, Branch, Head, Loss, Move, Placed, Turn
+from domain.state import ROOT, Branch, Call, Head, Loss, Move, Placed, Turn
 from infrastructure.inherited import Inherited
 from infrastructure.lineages import lineage_of
 from infrastructure.stored_records import StoredRecords
@@ -83,6 +83,15 @@ class ForkRecords:
     def loss(self, version: int) -> Loss | None:
         """Return the loss that was declared at this version."""
         return self._own.loss(version) or self._inherited.loss(version)
+
+    def calls(self, turn_id: str, tool_call_id: str) -> list[Call]:
+        """Return the calls of this id in a turn, in order."""
+        found = {
+            call.occurrence: call
+            for records in (self._inherited, self._own)
+            for call in records.calls(turn_id, tool_call_id)
+        }
+        return [found[occurrence] for occurrence in sorted(found)]
 
     def last_move(self, through: int) -> Move | None:
         """Return the newest move up to a version; each fork begins with one."""

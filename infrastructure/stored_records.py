@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
 
-from domain.state import ROOT, Branch, Loss, Move, Placed, Turn
+from domain.state import ROOT, Branch, Call, Loss, Move, Placed, Turn
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.view_rows import branch_of, loss_of, message_of, move_of, turn_of
+from infrastructure.view_rows import branch_of, call_of, loss_of, message_of, move_of, turn_of
 
 
 class StoredRecords:
@@ -72,6 +72,11 @@ class StoredRecords:
         """Return the loss that was declared at this version."""
         row = self._first(_LOSS, version=version)
         return None if row is None else loss_of(row)
+
+    def calls(self, turn_id: str, tool_call_id: str) -> list[Call]:
+        """Return the calls of this id in a turn, in order."""
+        params = {"session_key": self._key, "turn_id": turn_id, "tool_call_id": tool_call_id}
+        return [call_of(row) for row in _CALLS.run(self._connection, params)]
 
     def _first(self, statement: Prepared, **params: object) -> Any:  # noqa: ANN401 - a row
         return statement.run(self._connection, {"session_key": self._key, **params}).first()
@@ -144,6 +149,17 @@ _STRETCH: Final = Prepared(
     )
 )
 _MOVE: Final = _by(t.moves, "version")
+_CALLS: Final = Prepared(
+    lambda _: (
+        select(t.calls)
+        .where(
+            t.calls.c.session_key == bindparam("session_key"),
+            t.calls.c.turn_id == bindparam("turn_id"),
+            t.calls.c.tool_call_id == bindparam("tool_call_id"),
+        )
+        .order_by(t.calls.c.occurrence)
+    )
+)
 _LOSS: Final = _by(t.losses, "version")
 _LAST_MOVE: Final = Prepared(
     lambda _: (

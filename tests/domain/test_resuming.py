@@ -16,6 +16,7 @@ from domain.state import Call, Checkpoint, Gate, Head, Loss, State, Turn
 from tests.domain.test_laws import COUNT, STEPS, Step, grown
 from tests.scenario import (
     OPENED,
+    asked,
     called,
     compacted,
     ended,
@@ -42,9 +43,13 @@ class Views(InState):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._losses = state.losses
+        self._calls = state.calls
 
     def loss(self, version: int) -> Loss | None:
         return self._losses.get(version)
+
+    def calls(self, turn_id: str, tool_call_id: str) -> Sequence[Call]:
+        return self._calls.get((turn_id, tool_call_id), ())
 
 
 Known = tuple[Head, Turn | None, list[Call], list[Gate]]
@@ -57,7 +62,7 @@ def known(state: State) -> Known:
         state.head,
         None if turn_id is None else state.turns.get(turn_id),
         [
-            call._replace(occurrence=1)  # those that ended before are not counted
+            call
             for (turn, _), calls in sorted(state.calls.items())
             for call in calls
             if turn == turn_id and call.status == "open"
@@ -119,6 +124,18 @@ def test_a_result_that_comes_after_its_turn_stays_out_of_sight() -> None:
         OPENED, started(), called(), ended(), *TURNS[3:], returned(), returned(turn_id="t9")
     )
     assert assert_resumes(facts) > MANY
+
+
+def test_a_call_is_counted_on_from_those_of_its_id_before_a_checkpoint() -> None:
+    again = (called(), returned(), called(), asked(call="c1", tool="read"))
+    facts = recorded(OPENED, started(), called(), returned(), returned("c2"), *again, ended())
+    views = Views(fold(facts))
+    assert_resumes(facts)
+
+    since = 5  # after both results
+    state = resumed(checkpoint_of(fold(facts[:since])))
+    folded_on(state, since, facts[since:-1], views)
+    assert [call.occurrence for call in state.calls["t1", "c1"]] == [1, 2, 3]
 
 
 def rewound(turn_id: str) -> e.HistoryRewound:

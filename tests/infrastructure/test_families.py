@@ -22,7 +22,7 @@ from tests.domain.test_laws import STEPS, Step, in_its_turn
 from tests.infrastructure.families import carried_out, forked, own_gates, whole
 from tests.infrastructure.reading.alike import known, read
 from tests.infrastructure.test_lookup import EVERYTHING
-from tests.infrastructure.writing import Store, target
+from tests.infrastructure.writing import Store, note, propose, target, turn
 
 PROJECTS = count(1)
 COUNT = settings(
@@ -143,3 +143,23 @@ def test_a_family_of_forks_is_what_its_facts_make_it(
     assert all(each.ok for each in verify_all(store.database, project))
     built = rebuild(store.database, store.runner, project, check_only=True)
     assert built.differences == ()
+
+
+def test_a_fork_counts_the_calls_of_an_id_from_before_a_checkpoint(store: Store) -> None:
+    call = b'{"turn_id":"t1","tool_call_id":"c1","name":"ls","arguments":{}}'
+    store.append(
+        [
+            *turn("t1")[:-1],
+            propose("history-compacted", b'{"summary":"so far","through_message_id":"t1:3"}'),
+            propose("tool-call-requested", call),
+            note(b"1"),
+        ],
+        "parent",
+    )
+    forked(store, "parent", "child", at=6)
+    state = found(store, target("child"), Keys(calls=frozenset({("t1", "c1")})))
+    assert [(c.occurrence, c.status) for c in state.calls["t1", "c1"]] == [
+        (1, "completed"),
+        (2, "open"),
+    ]
+    assert not rebuild(store.database, store.runner, check_only=True).differences
