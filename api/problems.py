@@ -230,7 +230,8 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         412,
         "The history moved on",
         "refresh",
-        "The claimed `history_version` is behind the log's.",
+        "The claimed `history_version` is behind the log's, `current_history_version`: somebody "
+        "else changed the history. Read it anew, and ask with its `head` if that is still wanted.",
     ),
     "fenced": ProblemType(
         409,
@@ -258,7 +259,11 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "A batch with this producer, epoch and sequence was taken before, with other events.",
     ),
     "turn-in-progress": ProblemType(
-        409, "A turn has not ended", "attach", "`turn_id` names it; one turn runs at a time."
+        409,
+        "A turn has not ended",
+        "attach",
+        "`turn_id` names it; one turn runs at a time. Wait for its end, or interrupt it: a rewind "
+        "or a redo does so with `interrupt`. A fork without `at_turn` does not wait.",
     ),
     "turn-exists": ProblemType(
         409, "The turn was started before", "refresh", "Turn ids are never reused in a session."
