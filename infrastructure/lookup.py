@@ -22,6 +22,7 @@ from infrastructure.inherited import Inherited
 from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
 from infrastructure.remembered import Remembered
+from infrastructure.stored_records import CALLS, LOSS, MESSAGE, NAMED, TURN
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -36,20 +37,6 @@ Record = TypeVar("Record")
 Name = TypeVar("Name", str, int)
 
 
-def _by(table: Any, *names: str, order: Any = None, limit: int | None = None) -> Prepared:  # noqa: ANN401
-    def build(_: str) -> Any:  # noqa: ANN401
-        statement = select(table).where(
-            *(table.c[name] == bindparam(name.strip("_")) for name in names)
-        )
-        if order is not None:
-            statement = statement.order_by(order)
-        return statement if limit is None else statement.limit(limit)
-
-    return Prepared(build)
-
-
-_TURN: Final = _by(t.turns, "session_key", "turn_id")
-_CALLS: Final = _by(t.calls, "session_key", "turn_id", "tool_call_id", order=t.calls.c.occurrence)
 _WAITING_AT: Final = Prepared(
     lambda _: select(t.calls.c.turn_id, t.calls.c.tool_call_id).where(
         t.calls.c.session_key == bindparam("session_key"),
@@ -68,14 +55,10 @@ _OPEN_CALLS: Final = Prepared(
         text("calls.status = 'open'"),
     )
 )
-_GATE: Final = _by(t.gates, "session_key", "gate_id")
-_MESSAGE: Final = _by(t.messages, "session_key", "index")
-_LOSS: Final = _by(t.losses, "session_key", "version")
-_NAMED: Final = Prepared(
-    lambda _: select(t.messages).where(
-        t.messages.c.session_key == bindparam("session_key"),
-        t.messages.c.message_id == bindparam("message_id"),
-        text("messages.named"),  # as the index says it; `= 1`, SQLite would read every message
+_GATE: Final = Prepared(
+    lambda _: select(t.gates).where(
+        t.gates.c.session_key == bindparam("session_key"),
+        t.gates.c.gate_id == bindparam("gate_id"),
     )
 )
 _OPEN_GATES: Final = Prepared(
@@ -188,11 +171,11 @@ class _Finder:
         known, head = self._known, self._state.head
         open_turn = None if known.turn is None else known.turn.turn_id
         for turn_id in {*wanted.turns, head.turn_id} - {None, open_turn}:
-            self._send(_TURN, turn_id=turn_id)
+            self._send(TURN, turn_id=turn_id)
         for turn_id, call_id in wanted.calls:
-            self._send(_CALLS, turn_id=turn_id, tool_call_id=call_id)
+            self._send(CALLS, turn_id=turn_id, tool_call_id=call_id)
         for message_id in wanted.message_ids:
-            self._send(_NAMED, message_id=message_id)
+            self._send(NAMED, message_id=message_id)
         for producer_id in wanted.producers - known.producers.keys():
             self._send(_LAST_BATCH, producer_id=producer_id)
         if head.open_gates:
@@ -209,7 +192,7 @@ class _Finder:
             if open_turn is not None and open_turn.turn_id == turn_id:
                 self._state.turns[turn_id] = open_turn
                 continue
-            found = [turn_of(row) for row in self.rows(_TURN, turn_id=turn_id)]
+            found = [turn_of(row) for row in self.rows(TURN, turn_id=turn_id)]
             for turn in self._or_shared(found, Inherited.turn, turn_id):
                 self._state.turns[turn_id] = turn
 
@@ -251,7 +234,7 @@ class _Finder:
 
     def _calls(self, keys: set[CallKey]) -> None:
         for turn_id, call_id in sorted(keys):
-            rows = self.rows(_CALLS, turn_id=turn_id, tool_call_id=call_id)
+            rows = self.rows(CALLS, turn_id=turn_id, tool_call_id=call_id)
             calls = tuple(map(call_of, rows))
             if self._inherited is not None and not self._is_own(turn_id):
                 shared = self._inherited.calls(turn_id, call_id)
@@ -264,14 +247,14 @@ class _Finder:
         state = self._state
         found: dict[int, Placed] = {}
         for message_id in wanted.message_ids:
-            named = [message_of(row) for row in self.rows(_NAMED, message_id=message_id)]
+            named = [message_of(row) for row in self.rows(NAMED, message_id=message_id)]
             for message in self._or_shared(named, Inherited.named, message_id):
                 found[message.index] = message
         if wanted.tail and self._known.message is not None and self._known.tail is not None:
             found[self._known.message.index] = self._known.message
             state.tail = self._known.tail
         elif wanted.tail and state.head.tail_open:
-            for row in self.rows(_MESSAGE, index=state.head.tip):
+            for row in self.rows(MESSAGE, index=state.head.tip):
                 tail = found[row.index] = message_of(row)
                 state.tail = self._tail(tail)
         self._take(found)
@@ -303,7 +286,7 @@ class _Finder:
 
     def losses(self, wanted: Keys) -> None:
         for version in sorted(wanted.losses):
-            own = [loss_of(row) for row in self.rows(_LOSS, version=version)]
+            own = [loss_of(row) for row in self.rows(LOSS, version=version)]
             for loss in self._or_shared(own, Inherited.loss, version):
                 self._state.losses[version] = loss
 

@@ -30,7 +30,7 @@ class StoredRecords:
 
     def turn(self, turn_id: str) -> Turn | None:
         """Return the turn with this id."""
-        row = self._first(_TURN, turn_id=turn_id)
+        row = self._first(TURN, turn_id=turn_id)
         return None if row is None else turn_of(row)
 
     def turn_numbered(self, number: int) -> Turn | None:
@@ -46,7 +46,7 @@ class StoredRecords:
 
     def message(self, index: int) -> Placed | None:
         """Return the message with this index."""
-        row = self._first(_MESSAGE, index=index)
+        row = self._first(MESSAGE, index=index)
         return None if row is None else message_of(row)
 
     def stretch(self, first: int, end: int) -> Sequence[Placed]:
@@ -55,7 +55,7 @@ class StoredRecords:
 
     def named(self, message_id: str) -> Placed | None:
         """Return the message that was given this id."""
-        row = self._first(_NAMED, message_id=message_id)
+        row = self._first(NAMED, message_id=message_id)
         return None if row is None else message_of(row)
 
     def move(self, version: int) -> Move | None:
@@ -70,13 +70,13 @@ class StoredRecords:
 
     def loss(self, version: int) -> Loss | None:
         """Return the loss that was declared at this version."""
-        row = self._first(_LOSS, version=version)
+        row = self._first(LOSS, version=version)
         return None if row is None else loss_of(row)
 
     def calls(self, turn_id: str, tool_call_id: str) -> list[Call]:
         """Return the calls of this id in a turn, in order."""
         params = {"session_key": self._key, "turn_id": turn_id, "tool_call_id": tool_call_id}
-        return [call_of(row) for row in _CALLS.run(self._connection, params)]
+        return [call_of(row) for row in CALLS.run(self._connection, params)]
 
     def _first(self, statement: Prepared, **params: object) -> Any:  # noqa: ANN401 - a row
         return statement.run(self._connection, {"session_key": self._key, **params}).first()
@@ -123,7 +123,7 @@ def _by(table: Any, name: str, parameter: str | None = None) -> Prepared:  # noq
 
 
 _BRANCH: Final = _by(t.branches, "first_turn", "number")
-_TURN: Final = _by(t.turns, "turn_id")
+TURN: Final = _by(t.turns, "turn_id")
 _NUMBERED: Final = _by(t.turns, "number")
 _NUMBERED_FROM: Final = Prepared(
     lambda _: (
@@ -136,7 +136,7 @@ _NUMBERED_FROM: Final = Prepared(
         .limit(1)
     )
 )
-_MESSAGE: Final = _by(t.messages, "index")
+MESSAGE: Final = _by(t.messages, "index")
 _STRETCH: Final = Prepared(
     lambda _: (
         select(t.messages)
@@ -149,7 +149,7 @@ _STRETCH: Final = Prepared(
     )
 )
 _MOVE: Final = _by(t.moves, "version")
-_CALLS: Final = Prepared(
+CALLS: Final = Prepared(
     lambda _: (
         select(t.calls)
         .where(
@@ -160,7 +160,7 @@ _CALLS: Final = Prepared(
         .order_by(t.calls.c.occurrence)
     )
 )
-_LOSS: Final = _by(t.losses, "version")
+LOSS: Final = _by(t.losses, "version")
 _LAST_MOVE: Final = Prepared(
     lambda _: (
         select(t.moves)
@@ -172,11 +172,11 @@ _LAST_MOVE: Final = Prepared(
         .limit(1)
     )
 )
-_NAMED: Final = Prepared(
+NAMED: Final = Prepared(
     lambda _: select(t.messages).where(
         t.messages.c.session_key == bindparam("session_key"),
         t.messages.c.message_id == bindparam("message_id"),
-        text("messages.named"),  # as the index says it
+        text("messages.named"),  # as the index says it; `= 1`, SQLite would read every message
     )
 )
 _STARTED_AFTER: Final = Prepared(_started_after)
