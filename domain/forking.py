@@ -24,7 +24,7 @@ def fork_version(records: Records, head: Head, at: int | None, at_turn: str | No
         TurnInProgress: it has not ended.
     """
     if at is not None and at_turn is not None:
-        raise InvalidValue("name one of at_turn and at")
+        raise InvalidValue("name one of at_turn and at", "at")
     if at_turn is not None:
         return _end_of(records, head, at_turn)
     check_count(at, "at", least=1)

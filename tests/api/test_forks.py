@@ -99,6 +99,16 @@ def test_a_fork_is_made_of_what_the_caller_saw(client: httpx.Client) -> None:
     assert fresh.status_code == 201
 
 
+def test_two_places_to_begin_at_are_refused_with_a_pointer(client: httpx.Client) -> None:
+    record_turn(client)
+
+    refused = fork(client, at=1, at_turn="t1")
+
+    assert refused.json()["errors"] == [
+        {"pointer": "/at", "detail": "name one of at_turn and at"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
