@@ -15,7 +15,12 @@ def texts(client: httpx.Client, include: str | None = None) -> list[tuple[str, s
 
 
 def called(turn_id: str, call: str) -> dict[str, object]:
-    data = {"turn_id": turn_id, "tool_call_id": call, "name": "read", "arguments": {}}
+    data: dict[str, object] = {
+        "turn_id": turn_id,
+        "tool_call_id": call,
+        "name": "read",
+        "arguments": {},
+    }
     return {"type": "tool-call-requested", "data": data}
 
 
