@@ -9,7 +9,7 @@ from typing import Final
 from domain.draft import Draft
 from domain.state import Checkpoint, Head, Turn
 
-EVERY: Final = 500
+EVERY: Final = 100
 """At least so many facts lie between two checkpoints, but for those that are asked for at once."""
 FOLD_VERSION: Final = 1
 """Raised when the fold makes other heads of the same facts: older checkpoints count no more."""
