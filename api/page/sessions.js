@@ -18,6 +18,7 @@ export function sessionList(go) {
   let following = null;
   let followed = null;
   let stopLive = () => {};
+  let begun = false;
 
   const load = latest(async (cursor, signal) => {
     const { project, q, in: where, status } = place;
@@ -77,6 +78,9 @@ export function sessionList(go) {
       byId("project").value = place.project;
       const words = form.elements.q;
       if (words !== document.activeElement) words.value = place.q ?? "";
+      const typed = !begun && words.value.trim() !== (place.q ?? "");
+      begun = true;
+      if (typed) return choose(); // while the page was loading
       form.elements.in.value = place.in === "messages" ? "messages" : "titles";
       form.elements.status.value = place.status ?? "open";
       form.elements.status.disabled = place.in === "messages";

@@ -88,9 +88,13 @@ def folded(known: Sequence[Recorded]) -> list[Any]:
 
 
 def transcript(client: httpx.Client, **query: object) -> Any:  # noqa: ANN401 - any JSON
-    """Return the transcript's messages, also those that a summary stands for."""
+    """Return the transcript's messages, also those that a summary stands for.
+
+    What else began in a message's place no client can know that has only read on.
+    """
     asked = {"include": "archived", "limit": "200", **{n: str(v) for n, v in query.items()}}
-    return client.get("/sessions/s/transcript", params=asked).raise_for_status().json()["items"]
+    shown = client.get("/sessions/s/transcript", params=asked).raise_for_status().json()["items"]
+    return [{n: v for n, v in each.items() if n != "alternatives"} for each in shown]
 
 
 def taken_over(known: list[Recorded], come: Sequence[Recorded]) -> list[Recorded]:

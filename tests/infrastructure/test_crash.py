@@ -17,6 +17,7 @@ from domain.evolve import fold
 from domain.recorded import GENESIS, Recorded, body_digest, chained_hash
 from domain.state import Call, CallKey, State, Tail
 from infrastructure import tables as t
+from infrastructure.checkpoint_rows import checkpoint_of
 from infrastructure.mapper import recorded_of
 from infrastructure.recorder import find_key, stream_facts
 from infrastructure.view_rows import call_of, gate_of, head_of, loss_of, message_of, turn_of
@@ -97,6 +98,7 @@ def viewed(connection: Connection, key: int) -> State:
         messages={message.index: message for message in messages},
         message_ids={message.message_id: message.index for message in messages if message.named},
         losses={loss.version: loss for loss in map(loss_of, rows(t.losses))},
+        checkpoints={each.version: each for each in map(checkpoint_of, rows(t.checkpoints))},
     )
 
 

@@ -44,6 +44,7 @@ NOTHING = {
     "branches": 0,
     "moves": 0,
     "checkpoints": 0,
+    "lineages": 0,
 }
 
 

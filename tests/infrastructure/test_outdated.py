@@ -250,7 +250,7 @@ def test_only_a_short_message_is_remembered(part: dict[str, object], is_known: b
         model_fingerprint=b"",
     )
     state = State(
-        head=Head(version=2, messages=1, tail_open=True),
+        head=Head(version=2, messages=1, placed=1, tip=0, tail_open=True),
         messages={0: message},
         tail=Tail(pieces=(Piece(version=2, source=None, open=False, part=part),)),
     )

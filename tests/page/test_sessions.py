@@ -3,7 +3,7 @@
 import re
 
 import httpx
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.api.batches import append, batch, turn
 from tests.page.reader import Reader
@@ -141,3 +141,23 @@ def test_a_session_opens_by_a_click_and_back_leads_to_what_was_found(
     expect(reader["#sessions .title"]).to_have_text(["Title one"])
     reader["#home"].click()
     expect(reader["#sessions li"]).to_have_count(2)
+
+
+def test_what_was_typed_while_the_page_loaded_is_looked_for(
+    reader: Reader, client: httpx.Client
+) -> None:
+    open_all(client, "one", "two")
+    page, held = reader.page, list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/page/sessions.js", hold)
+    with page.expect_request("**/page/sessions.js"):
+        page.goto(f"{reader.url}/#/{reader.project}", wait_until="commit")
+    reader["#find input"].fill("one")
+    for route in held:
+        route.continue_()
+
+    expect(reader["#sessions .title"]).to_have_text(["Title one"])
+    expect(page).to_have_url(re.compile("q=one$"))
