@@ -1,0 +1,1 @@
+"""Hosted turns: how does a turn run on a harness that turnlog itself started?"""
