@@ -6,6 +6,7 @@ if that exists. The environment wins.
 """
 
 import os
+import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,19 @@ from typing import Final
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from infrastructure.harness.definitions import (
+    DEMO,
+    LONGEST_S,
+    BadDefinition,
+    Definition,
+    Timeouts,
+    definitions,
+)
+
 PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
+HARNESS_MARK: Final = "TURNLOG_HARNESS"
+HARNESSES: Final = "harnesses"
 TRUE: Final = frozenset({"1", "true", "yes", "on"})
 FALSE: Final = frozenset({"0", "false", "no", "off"})
 DRIVERS: Final = frozenset({"sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg"})
@@ -28,6 +40,12 @@ MEANINGS: Final[Mapping[str, str]] = {
     "postgres_pool_size": "how many PostgreSQL connections this process opens at most",
     "allow_unsafe_durability": "whether a database that does not flush commits is served",
     "search": "whether this process keeps an index of what was said, and searches it",
+    "default_harness": "which harness answers where a session names none",
+    "state_dir": "a folder for what this machine has to remember besides the log",
+    "harness_start_timeout_s": "how long a harness may take until it has a session",
+    "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
+    "harness_idle_timeout_s": "how long a harness may be silent while nobody is asked anything",
+    "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
 }
 
 
@@ -47,6 +65,10 @@ class Settings:
         pool_size: PostgreSQL connections of this process.
         allow_unsafe_durability: Whether a database that does not flush commits is served.
         search: Whether this process keeps the search index up to date, and reads it.
+        harnesses: Every harness that can be started, by name.
+        default_harness: The name of the one that answers where a session names none.
+        state_dir: A folder for what this machine remembers besides the log; None if unset.
+        harness_timeouts: What holds for every harness that sets no limit of its own.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
 
@@ -56,6 +78,12 @@ class Settings:
     pool_size: int = 8
     allow_unsafe_durability: bool = False
     search: bool = True
+    harnesses: Mapping[str, Definition] = field(
+        default_factory=lambda: definitions({}, Timeouts()), repr=False
+    )
+    default_harness: str = DEMO
+    state_dir: Path | None = None
+    harness_timeouts: Timeouts = field(default_factory=Timeouts)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -74,7 +102,21 @@ class Settings:
             "postgres_pool_size": str(self.pool_size),
             "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
             "search": str(self.search).lower(),
+            "default_harness": self.default_harness,
+            "state_dir": str(self.state_folder()),
+            "harness_start_timeout_s": f"{self.harness_timeouts.start_s:g}",
+            "harness_first_output_timeout_s": f"{self.harness_timeouts.first_output_s:g}",
+            "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
+            "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
         }
+
+    def state_folder(self) -> Path:
+        """Return where this machine remembers things: beside the embedded database, if not set."""
+        if self.state_dir is not None:
+            return self.state_dir
+        if self.embedded:
+            return Path(f"{self.database_url.database}.state")
+        return _user_state()
 
 
 def default_database() -> Path:
@@ -98,6 +140,8 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
     given = _Given(os.environ if environment is None else environment, look=environment is None)
     url = _url(given)
     embedded = url.get_backend_name() == "sqlite"
+    timeouts = _timeouts(given)
+    harnesses = _harnesses(given, timeouts)
     return Settings(
         database_url=url,
         allow_unverified_turns=_flag(given, "allow_unverified_turns", default=embedded),
@@ -105,13 +149,17 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         pool_size=_count(given, "postgres_pool_size", default=8, least=1, most=100),
         allow_unsafe_durability=_flag(given, "allow_unsafe_durability", default=False),
         search=_flag(given, "search", default=True),
+        harnesses=harnesses,
+        default_harness=_default_harness(given, harnesses),
+        state_dir=_folder(given, "state_dir"),
+        harness_timeouts=timeouts,
         sources={name: given.source(name) for name in MEANINGS},
     )
 
 
 def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
     """Return the variables that look like settings and are none: likely a slip."""
-    known = {FILE_NAME, *(PREFIX + name.upper() for name in MEANINGS)}
+    known = {FILE_NAME, HARNESS_MARK, *(PREFIX + name.upper() for name in MEANINGS)}
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
 
@@ -120,14 +168,17 @@ class _Given:
 
     def __init__(self, environment: Mapping[str, str], *, look: bool) -> None:
         self._environment = environment
-        self._file: Path | None = None
+        self.file: Path | None = None
         self._values: Mapping[str, str] = {}
+        self.harnesses: object = {}
         if environment.get(FILE_NAME):
-            self._file = Path(environment[FILE_NAME]).expanduser()
-            self._values = _read(self._file)
+            self.file = Path(environment[FILE_NAME]).expanduser()
         elif look and default_file().is_file():
-            self._file = default_file()
-            self._values = _read(self._file)
+            self.file = default_file()
+        if self.file is not None:
+            found = _read(self.file)
+            self.harnesses = found.pop(HARNESSES, {})
+            self._values = {name: _text(name, value, self.file) for name, value in found.items()}
 
     def text(self, name: str) -> str:
         """Return what was given; empty if nothing was."""
@@ -137,7 +188,7 @@ class _Given:
         """Return what gave it, for people."""
         if self._environment.get(_variable(name), "").strip():
             return _variable(name)
-        return f"{self._file}" if name in self._values else BY_DEFAULT
+        return f"{self.file}" if name in self._values else BY_DEFAULT
 
     def called(self, name: str) -> str:
         """Return what a complaint calls the setting."""
@@ -149,14 +200,13 @@ def _variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def _read(path: Path) -> Mapping[str, str]:
+def _read(path: Path) -> dict[str, object]:
     try:
-        found = tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(path.read_bytes().decode())
     except OSError as error:
         raise BadSetting(f"the settings file {path} cannot be read") from error
     except ValueError as error:  # no UTF-8, no TOML; what it holds may be a password
         raise BadSetting(f"the settings file {path} is no TOML") from error
-    return {name: _text(name, value, path) for name, value in found.items()}
 
 
 def _text(name: str, value: object, path: Path) -> str:
@@ -192,6 +242,57 @@ def _url(given: _Given) -> URL:
         if str(url.database).startswith("file:"):
             raise BadSetting(f"{called} names a file as a URI; give its path")
     return url
+
+
+def _timeouts(given: _Given) -> Timeouts:
+    usual = Timeouts()
+
+    def seconds(name: str, default: float) -> int:
+        most = LONGEST_S[name]
+        key = f"harness_{name}_timeout_s"
+        return _count(given, key, default=int(default), least=1, most=most)
+
+    return Timeouts(
+        start_s=seconds("start", usual.start_s),
+        first_output_s=seconds("first_output", usual.first_output_s),
+        idle_s=seconds("idle", usual.idle_s),
+        total_s=seconds("total", usual.total_s),
+    )
+
+
+def _harnesses(given: _Given, timeouts: Timeouts) -> Mapping[str, Definition]:
+    try:
+        return definitions(given.harnesses, timeouts)
+    except BadDefinition as error:
+        raise BadSetting(f"{error}, in {given.file}") from error
+
+
+def _default_harness(given: _Given, harnesses: Mapping[str, Definition]) -> str:
+    name = given.text("default_harness") or DEMO
+    if name in harnesses:
+        return name
+    raise BadSetting(f"{given.called('default_harness')} names no harness that is defined")
+
+
+def _folder(given: _Given, name: str) -> Path | None:
+    text = given.text(name)
+    if not text:
+        return None
+    path = Path(text).expanduser()
+    if path.is_absolute():
+        return path
+    raise BadSetting(f"{given.called(name)} is no absolute path")
+
+
+def _user_state() -> Path:
+    """Return the user's folder for state; one of the machine's for a user without a home."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    if Path(given).is_absolute():
+        return Path(given) / "turnlog"
+    try:
+        return Path.home() / ".local" / "state" / "turnlog"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"turnlog-{os.getuid()}"
 
 
 def _flag(given: _Given, name: str, *, default: bool) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.settings import BadSetting, load, unknown_variables
+from infrastructure.settings import MEANINGS, BadSetting, load, unknown_variables
 
 
 def test_without_anything_said_the_log_is_a_file_of_the_user(
@@ -56,6 +56,12 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "postgres_pool_size": "TURNLOG_POSTGRES_POOL_SIZE",
         "allow_unsafe_durability": "default",
         "search": "default",
+        "default_harness": "default",
+        "state_dir": "default",
+        "harness_start_timeout_s": "default",
+        "harness_first_output_timeout_s": "default",
+        "harness_idle_timeout_s": "default",
+        "harness_total_timeout_s": "default",
     }
 
 
@@ -128,3 +134,59 @@ def test_a_variable_that_is_no_setting_is_named() -> None:
     environment = {"TURNLOG_DATABASE_URI": "x", "TURNLOG_DATABASE_URL": "y", "PATH": "z"}
 
     assert unknown_variables(environment) == ["TURNLOG_DATABASE_URI"]
+
+
+def test_each_setting_is_shown_with_what_it_means() -> None:
+    settings = load({"TURNLOG_DATABASE_URL": "sqlite:////in/log.db"})
+
+    assert settings.shown().keys() == settings.sources.keys() == MEANINGS.keys()
+
+
+def test_a_file_defines_harnesses_and_the_demo_is_there_besides(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'default_harness = "coder"\nharness_idle_timeout_s = 5\n'
+        '[harnesses.coder]\ncommand = ["coder", "--acp"]\n'
+    )
+
+    settings = load({"TURNLOG_CONFIG": str(file)})
+
+    assert settings.default_harness == "coder"
+    assert settings.harnesses.keys() == {"demo", "coder"}
+    assert settings.harnesses["coder"].timeouts.idle_s == 5
+    assert settings.harness_timeouts.idle_s == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("harnesses = 3\n", "harnesses is no table of tables, in "),
+        ("[harnesses.x]\n", "harnesses.x.command is missing"),
+        ('default_harness = "y"\n', "names no harness that is defined"),
+        ('state_dir = "here"\n', "is no absolute path"),
+    ],
+)
+def test_a_harness_that_means_nothing_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+
+    with pytest.raises(BadSetting, match=complaint):
+        load({"TURNLOG_CONFIG": str(file)})
+
+
+@pytest.mark.parametrize("given", ["0", "3601", "1.5", "-1", "soon"])
+def test_a_timeout_out_of_its_range_is_refused(given: str) -> None:
+    with pytest.raises(BadSetting, match="no whole number between 1 and 3600"):
+        load({"TURNLOG_HARNESS_START_TIMEOUT_S": given})
+
+
+def test_state_is_kept_beside_the_embedded_database_or_where_the_user_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/of/user")
+    embedded = {"TURNLOG_DATABASE_URL": "sqlite:////in/log.db"}
+    server = {"TURNLOG_DATABASE_URL": "postgresql://host/db"}
+
+    assert load(embedded).state_folder() == Path("/in/log.db.state")
+    assert load(server).state_folder() == Path("/of/user/turnlog")
+    assert load(server | {"TURNLOG_STATE_DIR": "/here"}).state_folder() == Path("/here")
