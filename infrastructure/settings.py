@@ -24,6 +24,9 @@ from infrastructure.harness.definitions import (
     Timeouts,
     definitions,
 )
+from infrastructure.pool.limits import MEANINGS as POOL_MEANINGS
+from infrastructure.pool.limits import RANGES as POOL_RANGES
+from infrastructure.pool.limits import PoolLimits
 
 PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
@@ -46,6 +49,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
     "harness_idle_timeout_s": "how long a harness may be silent while nobody is asked anything",
     "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
+    **POOL_MEANINGS,
 }
 
 
@@ -69,6 +73,7 @@ class Settings:
         default_harness: The name of the one that answers where a session names none.
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
+        pool: How many harnesses are kept alive between turns, and for how long.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
 
@@ -84,6 +89,7 @@ class Settings:
     default_harness: str = DEMO
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
+    pool: PoolLimits = field(default_factory=PoolLimits)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -108,6 +114,7 @@ class Settings:
             "harness_first_output_timeout_s": f"{self.harness_timeouts.first_output_s:g}",
             "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
             "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
+            **self.pool.shown(),
         }
 
     def state_folder(self) -> Path:
@@ -153,6 +160,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         default_harness=_default_harness(given, harnesses),
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
+        pool=_pool(given),
         sources={name: given.source(name) for name in MEANINGS},
     )
 
@@ -293,6 +301,16 @@ def _user_state() -> Path:
         return Path.home() / ".local" / "state" / "turnlog"
     except RuntimeError:
         return Path(tempfile.gettempdir()) / f"turnlog-{os.getuid()}"
+
+
+def _pool(given: _Given) -> PoolLimits:
+    numbers = {
+        name: _count(
+            given, f"pool_{name}", default=getattr(PoolLimits(), name), least=least, most=most
+        )
+        for name, (least, most) in POOL_RANGES.items()
+    }
+    return PoolLimits(enabled=_flag(given, "pool_enabled", default=True), **numbers)
 
 
 def _flag(given: _Given, name: str, *, default: bool) -> bool:

@@ -62,6 +62,14 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "harness_first_output_timeout_s": "default",
         "harness_idle_timeout_s": "default",
         "harness_total_timeout_s": "default",
+        "pool_enabled": "default",
+        "pool_idle_ttl_s": "default",
+        "pool_approval_ttl_s": "default",
+        "pool_capacity": "default",
+        "pool_wait_s": "default",
+        "pool_keep_recent": "default",
+        "pool_memory_limit_mb": "default",
+        "pool_shutdown_s": "default",
     }
 
 
