@@ -5,6 +5,7 @@ is given up but for a harness that starts in its place, and none starts without 
 """
 
 from domain.dispatch.admission import admit
+from domain.dispatch.explaining import short_of
 from domain.dispatch.kinds import PURE_ANSWERS
 from domain.dispatch.outcomes import (
     MOVING,
@@ -50,7 +51,7 @@ def begun(situation: Situation, before: Steps) -> Refuse | Deliver | Begin:
         return _granted(situation, Resume(), steps)
     reasons = lacking(situation, steps)
     if reasons:
-        return _declined(situation, "history-not-ready", _short_of(label, reasons), label, reasons)
+        return _declined(situation, "history-not-ready", short_of(label, reasons), label, reasons)
     source: Source = "client" if Step.ASSERT_PRIOR in steps else "log"
     return _granted(situation, Cold(source=source, evict=label), steps)
 
@@ -75,8 +76,3 @@ def _declined(
     return Deliver(
         continuation="blocked", before=taken, blocked_by=code, seat=label, reasons=reasons
     )
-
-
-def _short_of(label: Label | None, reasons: tuple[str, ...]) -> str:
-    seat = "no harness is parked" if label is None else f"the seat cannot go on ({label})"
-    return f"{seat}, and the log cannot stand in ({', '.join(reasons)})"

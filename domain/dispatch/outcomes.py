@@ -195,6 +195,11 @@ def path_of(outcome: Live | Resume | Cold) -> Path:
     return "warm"
 
 
+def reason_of(outcome: Live | Resume | Cold) -> Label | Literal["no-seat"] | None:
+    """Return why a harness has to be told the history; None if it knows."""
+    return (outcome.evict or "no-seat") if isinstance(outcome, Cold) else None
+
+
 def history_from(outcome: Live | Resume | Cold) -> HistoryFrom:
     """Return whose history the harness goes by."""
     return outcome.source if isinstance(outcome, Cold) else "harness"
