@@ -15,6 +15,7 @@ from starlette.routing import Match
 from api.problems import MEDIA_TYPE, Flaw, ProblemError
 from domain import refusals as r
 from domain.refusals import Refusal
+from domain.times import rfc3339
 from infrastructure.commit import Contended
 from infrastructure.connecting import UnfitDatabase
 from infrastructure.idempotency import KeyReused
@@ -33,6 +34,7 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.HeadMismatch: "head-mismatch",
     r.HeadBehind: "head-behind",
     r.Fenced: "fenced",
+    r.TurnFenced: "fenced",
     r.UnknownEpoch: "unknown-epoch",
     r.SequenceGap: "sequence-gap",
     r.RecordConflict: "record-conflict",
@@ -64,7 +66,20 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
     r.Fenced: lambda e: {"current_epoch": e.current},
     r.UnknownEpoch: lambda e: {"current_epoch": e.current},
     r.SequenceGap: lambda e: {"expected_sequence": e.expected},
-    r.TurnInProgress: lambda e: {"turn_id": e.turn_id},
+    r.TurnFenced: lambda e: {
+        "current_fence": e.current,
+        "turn_id": e.turn_id,
+        "owner": e.owner,
+        "lease_until": rfc3339(e.lease_until) if e.lease_until else None,
+    },
+    r.TurnInProgress: lambda e: (
+        {"turn_id": e.turn_id}
+        | (
+            {"owner": e.owner, "lease_until": rfc3339(e.lease_until) if e.lease_until else None}
+            if e.owner
+            else {}
+        )
+    ),
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
     r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
 }

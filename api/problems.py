@@ -235,9 +235,12 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     ),
     "fenced": ProblemType(
         409,
-        "A newer epoch writes",
+        "Somebody else writes by now",
         "give-up",
-        "A newer epoch of this producer was minted; this one may not write any more.",
+        "Either a newer epoch of this producer was minted (`current_epoch`), and this one may not "
+        "write any more. Or the turn was leased: it is written to only with its `current_fence`. "
+        "`owner` has it, until `lease_until`; null says that nobody holds it at this moment. Who "
+        "had an older fence lost the turn: it was taken over, or interrupted.",
     ),
     "unknown-epoch": ProblemType(
         409,
@@ -263,7 +266,8 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "A turn has not ended",
         "attach",
         "`turn_id` names it; one turn runs at a time. Wait for its end, or interrupt it: a rewind "
-        "or a redo does so with `interrupt`. A fork without `at_turn` does not wait.",
+        "or a redo does so with `interrupt`. A fork without `at_turn` does not wait. Of a leased "
+        "turn `owner` tells who has it, and `lease_until` until when.",
     ),
     "turn-exists": ProblemType(
         409, "The turn was started before", "refresh", "Turn ids are never reused in a session."

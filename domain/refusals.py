@@ -112,6 +112,35 @@ class Fenced(Refusal):
         self.current = current
 
 
+class TurnFenced(Refusal):
+    """Somebody else holds the turn by now, or whoever writes does not say that it is theirs.
+
+    Attributes:
+        fence: What the caller said.
+        current: What a write has to say; 0 if nobody ever held a turn of this session.
+        turn_id, owner: Which turn was given to whom last.
+        lease_until: Microseconds since 1970; 0 if it is not held at this moment.
+    """
+
+    def __init__(
+        self,
+        fence: int | None,
+        *,
+        current: int,
+        turn_id: str | None,
+        owner: str | None,
+        lease_until: int,
+    ) -> None:
+        said = "no fence was given" if fence is None else f"fence {fence} is not the current one"
+        now = f"the current one is {current}" if current else "there is no lease"
+        super().__init__(f"{said}; {now}", "fence")
+        self.turn_id = turn_id
+        self.fence = fence
+        self.current = current
+        self.owner = owner
+        self.lease_until = lease_until
+
+
 class UnknownEpoch(Refusal):
     """The epoch was never minted."""
 
@@ -140,11 +169,18 @@ class RecordConflict(Refusal):
 
 
 class TurnInProgress(Refusal):
-    """A turn runs; one at a time."""
+    """A turn runs; one at a time.
 
-    def __init__(self, turn_id: str) -> None:
+    Attributes:
+        owner: Who holds it, if anybody was given it.
+        lease_until: Microseconds since 1970; 0 if nobody holds it at this moment.
+    """
+
+    def __init__(self, turn_id: str, owner: str | None = None, lease_until: int = 0) -> None:
         super().__init__(f"turn {turn_id} has not ended")
         self.turn_id = turn_id
+        self.owner = owner
+        self.lease_until = lease_until
 
 
 class NoSuchTurn(Refusal):

@@ -72,9 +72,10 @@ class Manifest:
 def backed_up_tables() -> Sequence[Table]:
     """Return what is not folded from the log, and the heads, which tell where each chain ends.
 
-    Whatever has generations is a follower's, and is folded again.
+    Whatever has generations is a follower's, and is folded again. A lease is worth nothing to a
+    store that begins again: whoever holds it knows the store of before.
     """
-    folded = {table.name for table in t.VIEWS} - {t.heads.name}
+    folded = {table.name for table in (*t.VIEWS, t.runs)} - {t.heads.name}
     return [
         table
         for table in t.metadata.sorted_tables

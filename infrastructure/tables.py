@@ -2,7 +2,8 @@
 
 `streams`, `events` and `bodies` are the truth; triggers forbid changing them. `blobs` are what
 bodies name by digest; `blob_references` say which event names which, and the `held` ones have to be
-there. `store`, `producers`, `idempotency` and `title_numbers` keep the log's own affairs.
+there. `store`, `producers`, `idempotency` and `title_numbers` keep the log's own affairs; so do
+`runs`, the leases of running turns, which no backup holds.
 Everything in `VIEWS` is folded from the log and can be dropped and folded again; what followers
 fold has a row for each generation, of which `followers` says which is read. Times are microseconds
 since 1970, hashes 32 raw bytes, event ids 16. In what has many rows the widest columns of a fixed
@@ -154,6 +155,27 @@ idempotency = Table(
     Column("result", LargeBinary),
     Column("claimed_at", BigInteger, nullable=False),
     Index("ix_idempotency_claimed_at", "claimed_at"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("turn_id", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("begun", BigInteger, nullable=False),
+    Column("lease_until", BigInteger, nullable=False),
+    Column("lease_s", BigInteger, nullable=False),
+    Column("heartbeat_at", BigInteger, nullable=False),
+)
+Index(
+    "ix_runs_lease",
+    runs.c.lease_until,
+    sqlite_where=text("lease_until > 0"),
+    postgresql_where=text("lease_until > 0"),
 )
 
 imports = Table(

@@ -311,6 +311,28 @@ def upgrade() -> None:
         postgresql_where=sa.text("named"),
     )
     op.create_table(
+        "runs",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("begun", sa.BigInteger(), nullable=False),
+        sa.Column("lease_until", sa.BigInteger(), nullable=False),
+        sa.Column("lease_s", sa.BigInteger(), nullable=False),
+        sa.Column("heartbeat_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_runs")),
+    )
+    op.create_index(
+        "ix_runs_lease",
+        "runs",
+        ["lease_until"],
+        unique=False,
+        sqlite_where=sa.text("lease_until > 0"),
+        postgresql_where=sa.text("lease_until > 0"),
+    )
+    op.create_table(
         "producers",
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("producer_id", sa.String(), nullable=False),
@@ -514,6 +536,7 @@ def downgrade() -> None:
         "messages",
         "moves",
         "producers",
+        "runs",
         "search_documents",
         "store",
         "turns",

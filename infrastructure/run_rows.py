@@ -1,0 +1,151 @@
+"""How is the table of leases asked and written? By the session's key, one row each.
+
+What a lease means is told in `runs`; here are its statements.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    String,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+
+SECOND: Final = 1_000_000
+INCARNATION: Final = 1 << 32
+"""So many fences of a session has each incarnation of the store: none is given out again."""
+
+_R: Final = t.runs.c
+_KEY: Final = bindparam("key", type_=_R.session_key.type)
+_NOW: Final = bindparam("now", type_=BigInteger())
+_UNTIL: Final = bindparam("until", type_=BigInteger())
+_COLUMNS: Final = tuple(t.runs.columns)
+
+
+def _named(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    """Select by the session's name; on PostgreSQL nobody changes the row until this is over."""
+    statement = (
+        select(*_COLUMNS)
+        .join(t.streams, t.streams.c.session_key == _R.session_key)
+        .where(
+            t.streams.c.project_id == bindparam("project_id"),
+            t.streams.c.session_id == bindparam("session_id"),
+        )
+    )
+    return statement if dialect == "sqlite" else statement.with_for_update(of=t.runs)
+
+
+def _begin(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a common one
+    """Write the row with the next fence; the first one is of this incarnation of the store."""
+    insert = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(t.runs)
+    first = (
+        select((cast(t.store.c.incarnation, BigInteger) - 1) * INCARNATION + 1)
+        .where(t.store.c.one == 1)
+        .scalar_subquery()
+    )
+    given = {
+        name: bindparam(name, type_=t.runs.c[name].type)
+        for name in t.runs.columns.keys()  # noqa: SIM118 - of columns, their names
+        if name not in {"fence", "begun"}
+    }
+    statement = insert.values(given | {"fence": first, "begun": first})
+    fence = _R.fence + 1
+    same = (_R.turn_id == statement.excluded.turn_id) & (_R.kind == statement.excluded.kind)
+    return statement.on_conflict_do_update(
+        index_elements=["session_key"],
+        set_={name: statement.excluded[name] for name in given if name != "session_key"}
+        | {"fence": fence, "begun": case((same, _R.begun), else_=fence)},
+    ).returning(_R.fence)
+
+
+FIND: Final = Prepared(lambda _: select(*_COLUMNS).where(_R.session_key == _KEY))
+FIND_NAMED: Final = Prepared(_named)
+BEGIN: Final = Prepared(_begin)
+TAKE_OVER: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(
+            _R.session_key == _KEY,
+            _R.fence == bindparam("seen", type_=BigInteger()),
+            _R.heartbeat_at == bindparam("heard", type_=BigInteger()),
+        )
+        .values(
+            turn_id=bindparam("turn", type_=String()),
+            kind="turn",
+            owner=bindparam("whose", type_=String()),
+            fence=_R.fence + 1,
+            begun=case(
+                (_R.turn_id == bindparam("turn", type_=String()), _R.begun), else_=_R.fence + 1
+            ),
+            lease_until=_UNTIL,
+            lease_s=bindparam("seconds", type_=BigInteger()),
+            heartbeat_at=_NOW,
+        )
+        .returning(_R.fence)
+    )
+)
+_LEASE_S: Final = func.coalesce(bindparam("seconds", type_=BigInteger()), _R.lease_s)
+RENEW: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(_R.session_key == _KEY, _R.fence == bindparam("seen", type_=BigInteger()))
+        .values(lease_until=_NOW + _LEASE_S * SECOND, lease_s=_LEASE_S, heartbeat_at=_NOW)
+        .returning(_R.lease_until)
+    )
+)
+RELEASE: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(
+            _R.session_key == _KEY,
+            _R.fence == bindparam("seen", type_=BigInteger()),
+            _R.lease_until > literal_column("0"),
+        )
+        .values(lease_until=0)
+    )
+)
+LET_GO: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(
+            _R.session_key == _KEY,
+            _R.turn_id == bindparam("turn", type_=String()),
+            _R.lease_until > literal_column("0"),
+        )
+        .values(lease_until=0)
+    )
+)
+_HELD: Final = _R.lease_until > literal_column("0")  # a literal, so that the index serves
+EXPIRED: Final = Prepared(
+    lambda _: (
+        select(t.streams.c.session_id, *_COLUMNS)
+        .join(t.streams, t.streams.c.session_key == _R.session_key)
+        .join(t.heads, t.heads.c.session_key == _R.session_key)
+        .where(
+            _HELD,
+            _R.lease_until <= _NOW,
+            _R.kind == "turn",
+            t.heads.c.turn_id == _R.turn_id,
+        )
+        .order_by(_R.lease_until)
+        .limit(bindparam("limit", type_=BigInteger()))
+    )
+)
+_AHEAD: Final = _R.lease_until > _NOW + _R.lease_s * (2 * SECOND)
+ANY_AHEAD: Final = Prepared(lambda _: select(_R.session_key).where(_HELD, _AHEAD).limit(1))
+SET_BACK: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(_HELD, _AHEAD)
+        .values(lease_until=_NOW + _R.lease_s * SECOND, heartbeat_at=_NOW)
+    )
+)
