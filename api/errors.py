@@ -55,6 +55,10 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.GateGone: "gate-gone",
     r.TooManyGates: "too-many-gates",
     r.NoSuchLoss: "no-such-loss",
+    r.NoSuchInput: "no-such-input",
+    r.InputStarted: "input-started",
+    r.QueueFull: "queue-full",
+    r.NothingToAccept: "nothing-to-accept",
     r.LineageTooDeep: "lineage-too-deep",
     r.ImportConflict: "import-conflict",
 }
@@ -81,6 +85,7 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
         )
     ),
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
+    r.InputStarted: lambda e: {"turn_id": e.turn_id},
     r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
 }
 UNREACHABLE: Final = (OperationalError, InterfaceError, NoConnection, UnfitDatabase)

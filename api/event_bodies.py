@@ -7,7 +7,7 @@ are those of the event in `domain.events`; a test keeps the two together.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 from pydantic_core import PydanticCustomError
 
 from api.body import Body
@@ -239,6 +239,48 @@ class LossHealedBody(Body):
     loss_version: Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 
 
+class HarnessStartedBody(Body):
+    """A harness was started, and given the history."""
+
+    seat_id: Text
+    owner: Text
+    path: Literal["cold", "evicted"]
+    turn_id: Text | None = None
+    reason: Text | None = None
+    detail: Anything = None
+    history_from: Literal["client", "log"] | None = None
+
+
+class HarnessParkedBody(Body):
+    """A harness waits; what it remembers is the history as it was right before this."""
+
+    seat_id: Text
+    owner: Text
+    state: Literal["idle", "awaiting_approval"]
+    turn_id: Text | None = None
+    config_fingerprint: Text | None = None
+    prior_was_sent: StrictBool | None = None
+    ttl_s: Count | None = None
+
+
+class HarnessResumedBody(Body):
+    """A parked harness goes on."""
+
+    seat_id: Text
+    owner: Text
+    turn_id: Text | None = None
+
+
+class HarnessEvictedBody(Body):
+    """A seat is empty again."""
+
+    seat_id: Text
+    owner: Text
+    reason: Text
+    turn_id: Text | None = None
+    detail: Anything = None
+
+
 EVENT_BODIES: Final[Mapping[str, type[Body]]] = {
     "turn-started": TurnStartedBody,
     "message-recorded": MessageRecordedBody,
@@ -254,4 +296,8 @@ EVENT_BODIES: Final[Mapping[str, type[Body]]] = {
     "turn-interrupted": TurnInterruptedBody,
     "records-lost": RecordsLostBody,
     "loss-healed": LossHealedBody,
+    "harness-started": HarnessStartedBody,
+    "harness-parked": HarnessParkedBody,
+    "harness-resumed": HarnessResumedBody,
+    "harness-evicted": HarnessEvictedBody,
 }

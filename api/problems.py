@@ -306,6 +306,97 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     "too-many-gates": ProblemType(
         409, "Too many gates are open", "answer-gate", "A session holds at most 100 open gates."
     ),
+    "gate-open": ProblemType(
+        409,
+        "A gate waits for an answer",
+        "answer-gate",
+        "The session's turn waits for a person or a client, and the request brings new text. "
+        "Answer the gate; or say with `on_gate` that the input waits (`queue`), or that the "
+        "question falls away (`withdraw`).",
+    ),
+    "compacting": ProblemType(
+        409,
+        "The history is being summed up",
+        "retry",
+        "A compaction runs; try again when it is done.",
+    ),
+    "session-suspended": ProblemType(
+        409,
+        "The session is suspended",
+        "give-up",
+        "The session was taken out of service; an operator brings it back.",
+    ),
+    "workspace-missing": ProblemType(
+        409,
+        "The session's workspace is gone",
+        "give-up",
+        "The folder that the session works in does not exist any more.",
+    ),
+    "history-not-ready": ProblemType(
+        409,
+        "The history cannot be left out",
+        "send-full-history",
+        "The request brings only its newest message, no harness remembers the conversation, and "
+        "the log cannot stand in for it: `reasons` says why, `seat` why no harness could go on. "
+        "Send the full history: that heals the session.",
+    ),
+    "history-diverged": ProblemType(
+        409,
+        "The client's history is another one",
+        "refresh",
+        "The messages before the newest one are not the session's; `difference` tells the first "
+        "that differs. Read the transcript again, or ask for `on_divergence: adopt`.",
+    ),
+    "history-behind": ProblemType(
+        409,
+        "The client's history ends earlier than the log's",
+        "refresh",
+        "The messages before the newest one are the session's, but not all of them. Read what "
+        "came since, or ask for `on_divergence: adopt`, which rewinds to where the client is.",
+    ),
+    "no-such-input": ProblemType(
+        404,
+        "There is no such input in the queue",
+        "refresh",
+        "No input of this session waits, or waited, under this id.",
+    ),
+    "input-started": ProblemType(
+        409,
+        "The input does not wait any more",
+        "refresh",
+        "It became a turn, or was taken back before.",
+    ),
+    "queue-full": ProblemType(
+        409,
+        "The queue is full",
+        "retry",
+        "As many inputs of this session wait as can; try again when one became a turn.",
+    ),
+    "nothing-to-accept": ProblemType(
+        409,
+        "Nothing is missing",
+        "refresh",
+        "The session's record is complete: there is no gap to accept.",
+    ),
+    "pool-full": ProblemType(
+        503,
+        "No harness can be started now",
+        "retry",
+        "As many harnesses work as this server keeps; try again after `Retry-After` seconds.",
+    ),
+    "no-such-harness": ProblemType(
+        422,
+        "There is no such harness",
+        "give-up",
+        "The session's configuration, or the request's, names a harness that this server's "
+        "settings do not define.",
+    ),
+    "no-such-seat": ProblemType(
+        404,
+        "There is no such seat",
+        "refresh",
+        "No harness of this session is kept alive here.",
+    ),
     "idempotency-key-reused": ProblemType(
         422,
         "The key came before with another request",

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from domain.blobs import Blob
-from domain.events import ForkPoint, SessionEvent
+from domain.events import (
+    ForkPoint,
+    GateAnswerRefused,
+    GateConsumed,
+    HarnessEvent,
+    QueueEvent,
+    RequestEvent,
+    SessionEvent,
+    SettlingEvent,
+)
 from domain.events.session import ApprovalMode, Parent, TitleBy
 from domain.offloading import Offloaded
 from domain.raw_json import RawJson
@@ -198,6 +207,26 @@ class Record:
     imported: bool = False
 
 
+Own: TypeAlias = (
+    HarnessEvent | RequestEvent | QueueEvent | SettlingEvent | GateConsumed | GateAnswerRefused
+)
+"""What turnlog sees and does itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Record what turnlog itself saw or did."""
+
+    event: Own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireGates:
+    """End the gates whose time ran out by `now`, in microseconds since 1970."""
+
+    now: int
+
+
 SessionCommand: TypeAlias = (
     OpenSession
     | ForkSession
@@ -214,4 +243,6 @@ SessionCommand: TypeAlias = (
     | Compact
     | BeginBatch
     | Record
+    | Note
+    | ExpireGates
 )

@@ -4,7 +4,9 @@ from typing import Final, TypeAlias, assert_never
 
 from domain import commands as c
 from domain import events as e
+from domain.decide_gate import expired
 from domain.decide_history import check_claim, decide_fork, decide_history, interrupted
+from domain.decide_note import decide_note
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
 from domain.fields import check_id, check_name, check_title
@@ -36,6 +38,8 @@ _OfPresent: TypeAlias = (
     | c.UnarchiveSession
     | c.DeleteSession
     | c.InterruptTurn
+    | c.Note
+    | c.ExpireGates
 )
 
 
@@ -75,6 +79,10 @@ def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
             return _settings_changed(state.head, command)
         case c.ArchiveSession() | c.UnarchiveSession() | c.DeleteSession() | c.InterruptTurn():
             return _ended(state, command)
+        case c.Note(event=event):
+            return decide_note(state, event)
+        case c.ExpireGates(now=now):
+            return expired(state, now)
         case _:
             assert_never(command)
 

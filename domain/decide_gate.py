@@ -89,6 +89,17 @@ def withdrawn(state: State, turn_id: str, reason: str) -> list[Decided]:
     ]
 
 
+def expired(state: State, now: int) -> tuple[Decided, ...]:
+    """Return the end of each open gate whose time has run out."""
+    turn_id = state.head.turn_id
+    gates = () if turn_id is None else open_gates(state.gates, turn_id)
+    return tuple(
+        fact(e.GateExpired(gate_id=gate.gate_id), turn_id=gate.turn_id)
+        for gate in gates
+        if gate.expires_at is not None and gate.expires_at <= now
+    )
+
+
 def resolve_gate(state: State, event: e.GateDecided) -> Gate:
     """Return the gate that a decision names, by its id or by an alias.
 

@@ -6,6 +6,7 @@ from domain import events as e
 from domain.commands import Proposal
 from domain.decide_content import check_compaction, check_message_recorded, check_turn_started
 from domain.decide_gate import decide_gate, imported_end, open_gate, withdrawn
+from domain.decide_note import check_harness
 from domain.decided import Decided, fact
 from domain.events import SessionEvent
 from domain.fields import check_arguments, check_count, check_name, check_title
@@ -38,7 +39,16 @@ def decide_record(state: State, proposal: Proposal, *, imported: bool) -> tuple[
             return (decide_gate(state, event, decided),)
         case e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted() as event:
             return (*_end(state, event), decided)
-        case e.UsageRecorded() | e.DataRecorded() | e.RecordsLost() | e.LossHealed() as event:
+        case (
+            e.UsageRecorded()
+            | e.DataRecorded()
+            | e.RecordsLost()
+            | e.LossHealed()
+            | e.HarnessStarted()
+            | e.HarnessParked()
+            | e.HarnessResumed()
+            | e.HarnessEvicted()
+        ) as event:
             _check_kept(state, event)
         case event if imported:
             return (_imported(state, event, decided),)
@@ -96,9 +106,12 @@ def _end(state: State, event: e.TurnCompleted | e.TurnFailed | e.TurnInterrupted
 
 
 def _check_kept(
-    state: State, event: e.UsageRecorded | e.DataRecorded | e.RecordsLost | e.LossHealed
+    state: State,
+    event: e.UsageRecorded | e.DataRecorded | e.RecordsLost | e.LossHealed | e.HarnessEvent,
 ) -> None:
     match event:
+        case e.HarnessStarted() | e.HarnessParked() | e.HarnessResumed() | e.HarnessEvicted():
+            check_harness(state, event)
         case e.UsageRecorded():
             running_turn(state, event.turn_id)
             _check_usage(event)

@@ -13,6 +13,8 @@ from domain.state import (
     Loss,
     Move,
     Placed,
+    QueuedInput,
+    Seat,
     State,
     Tail,
     Turn,
@@ -41,6 +43,8 @@ class Draft:
     move: Move | None = None
     checkpoint: Checkpoint | None = None
     turn: Turn | None = None
+    seat: Seat | None = None
+    queued: QueuedInput | None = None
     tail: Tail | None = None
 
     def changes(self) -> Changes:
@@ -57,6 +61,8 @@ class Draft:
             branches=() if self.branch is None else (self.branch,),
             moves=() if self.move is None else (self.move,),
             checkpoints=() if self.checkpoint is None else (self.checkpoint,),
+            seats=() if self.seat is None else (self.seat,),
+            queue=() if self.queued is None else (self.queued,),
             tail=self.tail,
             producer=self.fact.envelope.producer,
         )

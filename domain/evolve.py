@@ -18,8 +18,10 @@ from domain.evolve_content import (
     message_index,
     message_recorded,
 )
-from domain.evolve_gate import gate_closed, gate_opened, verdict_status
-from domain.evolve_history import forked, reverted, rewound
+from domain.evolve_gate import gate_closed, gate_consumed, gate_opened, verdict_status
+from domain.evolve_harness import harness_changed
+from domain.evolve_history import forked, reverted, rewound, settled
+from domain.evolve_queue import queue_changed
 from domain.evolve_turn import turn_ended, turn_started, used
 from domain.pieces import merge, summary_parts
 from domain.recorded import Recorded
@@ -53,7 +55,13 @@ def evolve(state: State, fact: Recorded) -> Changes:
             forked(draft, event)
         case (e.TurnStarted() | e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted()) as event:
             _turn_changed(draft, event)
-        case e.GateOpened() | e.GateDecided() | e.GateExpired() | e.GateWithdrawn() as event:
+        case (
+            e.GateOpened()
+            | e.GateDecided()
+            | e.GateExpired()
+            | e.GateWithdrawn()
+            | e.GateConsumed()
+        ) as event:
             _gate_changed(draft, event)
         case (
             e.SessionOpened()
@@ -67,7 +75,7 @@ def evolve(state: State, fact: Recorded) -> Changes:
         ) as event:
             _session_changed(draft, event)
         case _ as event:
-            _record_changed(draft, event)
+            _other_changed(draft, event)
     if draft.version - draft.head.checkpoint >= EVERY or draft.move is not None:
         checked(draft)
     return draft.changes()
@@ -144,8 +152,42 @@ def _gate_changed(draft: Draft, event: e.GateEvent) -> None:
             gate_closed(draft, gate_id, "expired")
         case e.GateWithdrawn(gate_id=gate_id):
             gate_closed(draft, gate_id, "withdrawn")
+        case e.GateConsumed(gate_id=gate_id):
+            gate_consumed(draft, gate_id)
         case _:
             assert_never(event)
+
+
+def _other_changed(
+    draft: Draft,
+    event: e.HarnessEvent
+    | e.QueueEvent
+    | e.SettlingEvent
+    | e.RequestEvent
+    | e.GateAnswerRefused
+    | e.RecordKeepingEvent
+    | e.Opaque,
+) -> None:
+    match event:
+        case (
+            e.HarnessStarted() | e.HarnessParked() | e.HarnessResumed() | e.HarnessEvicted()
+        ) as event:
+            harness_changed(draft, event)
+        case e.InputQueued() | e.InputDequeued() | e.InputRecalled() as event:
+            queue_changed(draft, event)
+        case e.HistoryAsserted() | e.GapAccepted():
+            settled(draft)
+        case (
+            e.HistoryDiverged()
+            | e.DispatchRefused()
+            | e.InterruptRequested()
+            | e.ContinuationReady()
+            | e.SeatCloseRequested()
+            | e.GateAnswerRefused()
+        ):
+            pass  # told, and changes nothing by itself
+        case _ as event:
+            _record_changed(draft, event)
 
 
 def _record_changed(draft: Draft, event: e.RecordKeepingEvent | e.Opaque) -> None:
@@ -161,7 +203,11 @@ def _record_changed(draft: Draft, event: e.RecordKeepingEvent | e.Opaque) -> Non
         case e.LossHealed(loss_version=version):
             loss = draft.known.losses.get(version)
             if loss is not None and loss.healed_version is None:
-                draft.head = head._replace(open_losses=head.open_losses - 1)
+                counts = version > head.complete_from
+                draft.head = head._replace(
+                    open_losses=head.open_losses - counts,
+                    settled_losses=head.settled_losses - (not counts),
+                )
                 draft.losses.append(replace(loss, healed_version=draft.version))
         case e.HistoryImported():
             draft.head = head._replace(known_position=draft.fact.position)

@@ -55,6 +55,13 @@ def gate_closed(
         _free_call(draft, gate.turn_id, gate.tool_call_id)
 
 
+def gate_consumed(draft: Draft, gate_id: str) -> None:
+    """Note that a gate's decision was used; the first time counts."""
+    gate = draft.known.gates.get(gate_id)
+    if gate is not None and gate.consumed_version is None:
+        draft.gates.append(gate._replace(consumed_version=draft.version))
+
+
 def verdict_status(event: e.GateDecided) -> GateStatus:
     """Return what became of a gate that was decided so."""
     match event.decided_by, event.verdict:

@@ -4,7 +4,7 @@ from domain import events as e
 from domain.draft import Draft
 from domain.positions import before_turn, position_of, standing_at
 from domain.records import InState
-from domain.state import Move, MoveKind, open_calls
+from domain.state import Head, Move, MoveKind, open_calls
 
 
 def rewound(draft: Draft, event: e.HistoryRewound) -> None:
@@ -24,8 +24,40 @@ def reverted(draft: Draft, event: e.RewindReverted) -> None:
     if move is None:
         _unreadable(draft)
         return
-    draft.head = standing_at(draft.head, move.before)
+    draft.head = standing_at(_unsettled(draft, event.rewind_version), move.before)
     moved(draft, "reverted")
+
+
+def settled(draft: Draft) -> None:
+    """Count the record as complete from here on, whatever was missing before."""
+    head = draft.head
+    draft.head = head._replace(
+        complete_from=draft.version,
+        known_position=draft.fact.position,
+        open_losses=0,
+        unreadable=0,
+        unverified_turns=0,
+        miscounted_turns=0,
+        settled_losses=head.settled_losses + head.open_losses,
+        settled_unreadable=head.settled_unreadable + head.unreadable,
+    )
+
+
+def _unsettled(draft: Draft, rewind_version: int) -> Head:
+    """Return the head; what was missing counts again if what stood before it was settled is back.
+
+    A client's history took the place of ours by a rewind just before it was asserted.
+    """
+    head = draft.head
+    if rewind_version > head.complete_from:
+        return head
+    return head._replace(
+        complete_from=0,
+        open_losses=head.open_losses + head.settled_losses,
+        unreadable=head.unreadable + head.settled_unreadable,
+        settled_losses=0,
+        settled_unreadable=0,
+    )
 
 
 def forked(draft: Draft, event: e.SessionForked) -> None:

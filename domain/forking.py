@@ -46,16 +46,19 @@ def _end_of(records: Records, head: Head, turn_id: str) -> int:
 def beginning(parent: State) -> State:
     """Return what a fork is before its first own fact: all of a history, and no life of its own.
 
-    Producers count anew in it, and it is nobody's sub-agent.
+    Producers count anew in it, it is nobody's sub-agent, and nothing of it runs or waits.
     """
     state = parent.copy()
     state.producers = {}
+    state.seats = {}
+    state.queue = {}
     state.head = parent.head._replace(
         status="absent",
         put_away=False,
         parent_session_id=None,
         forked_from=None,
         base_version=0,
+        queued=0,
     )
     return state
 

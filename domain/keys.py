@@ -33,6 +33,7 @@ class Keys:
         rewind, redo: What a command wants taken out or brought back.
         rewound: Turns that facts say were taken out.
         moves: Versions of rewinds that facts say were reverted.
+        seats, queue: Seats and queued inputs by their ids.
     """
 
     turns: frozenset[str] = frozenset()
@@ -51,6 +52,8 @@ class Keys:
     redo: c.Redo | None = None
     rewound: frozenset[str] = frozenset()
     moves: frozenset[int] = frozenset()
+    seats: frozenset[str] = frozenset()
+    queue: frozenset[str] = frozenset()
 
 
 NO_KEYS = Keys()
@@ -75,6 +78,8 @@ def keys_of(steps: Iterable[SessionCommand]) -> Keys:
         match step:
             case c.Record(proposal=proposal):
                 found.take(proposal.event)
+            case c.Note(event=event):
+                found.take(event)
             case c.BeginBatch(batch=c.Batch(producer_id=named)):
                 producer_id = named
             case c.InterruptTurn(turn_id=turn_id):
@@ -109,6 +114,8 @@ class _Collected:
         self.redo: c.Redo | None = None
         self.rewound: Final[set[str]] = set()
         self.moves: Final[set[int]] = set()
+        self.seats: Final[set[str]] = set()
+        self.queue: Final[set[str]] = set()
 
     def keys(self, producer_id: str | None) -> Keys:
         return Keys(
@@ -127,6 +134,8 @@ class _Collected:
             redo=self.redo,
             rewound=frozenset(self.rewound),
             moves=frozenset(self.moves),
+            seats=frozenset(self.seats),
+            queue=frozenset(self.queue),
         )
 
     def take(self, event: SessionEvent) -> None:
@@ -150,7 +159,7 @@ class _Collected:
             case e.LossHealed(loss_version=version) if 0 < version < COUNT_LIMIT:
                 self.losses.add(version)
             case _:
-                self._gate(event)
+                self._named(event)
 
     def turn(self, turn_id: str | None) -> None:
         if turn_id is not None and turn_id not in self.turns and is_id(turn_id):
@@ -161,19 +170,23 @@ class _Collected:
             self.kept_after.append(message_id)
         self._message(message_id)
 
-    def _gate(self, event: SessionEvent) -> None:
+    def _named(self, event: SessionEvent) -> None:
         match event:
             case e.GateOpened(tool_call_id=str() as call_id):
                 self._call(event.turn_id, call_id)
                 _add(self.gate_ids, event.gate_id)
             case e.GateOpened(gate_id=gate_id):
                 _add(self.gate_ids, gate_id)
-            case e.GateDecided(gate_id=str() as gate_id):
+            case e.GateDecided(gate_id=str() as gate_id) | e.GateConsumed(gate_id=gate_id):
                 _add(self.gate_ids, gate_id)
             case e.GateDecided(permission_id=str() as permission_id):
                 _add(self.permission_ids, permission_id)
             case e.GateDecided(tool_call_id=str() as call_id):
                 _add(self.gate_call_ids, call_id)
+            case e.HarnessStarted() | e.HarnessParked() | e.HarnessResumed() | e.HarnessEvicted():
+                _add(self.seats, event.seat_id)
+            case e.InputQueued() | e.InputDequeued() | e.InputRecalled():
+                _add(self.queue, event.queue_id)
             case _:
                 pass
 

@@ -302,6 +302,37 @@ class TooManyGates(Refusal):
         self.limit = limit
 
 
+class NoSuchInput(Refusal):
+    """No input waits under this id."""
+
+    def __init__(self) -> None:
+        super().__init__("no input of this session waits, or waited, under this id", "queue_id")
+
+
+class InputStarted(Refusal):
+    """The input is not waiting any more: it became a turn, or was taken back."""
+
+    def __init__(self, status: str, turn_id: str | None) -> None:
+        super().__init__(f"the input does not wait any more: it was {status}", "queue_id")
+        self.status = status
+        self.turn_id = turn_id
+
+
+class QueueFull(Refusal):
+    """As many inputs wait as can."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"at most {limit} inputs of a session wait")
+        self.limit = limit
+
+
+class NothingToAccept(Refusal):
+    """The record is complete: there is no gap to accept."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing is missing that could be accepted as missing")
+
+
 class NoSuchLoss(Refusal):
     """No open loss was declared at this version."""
 

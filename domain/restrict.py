@@ -42,6 +42,8 @@ def restrict(state: State, wanted: Keys) -> State:
         losses={key: state.losses[key] for key in sorted(wanted.losses) if key in state.losses},
         branches=found.branches,
         moves=found.moves,
+        seats={key: state.seats[key] for key in sorted(wanted.seats) if key in state.seats},
+        queue={key: state.queue[key] for key in sorted(wanted.queue) if key in state.queue},
         producers={
             key: state.producers[key] for key in sorted(wanted.producers) if key in state.producers
         },

@@ -14,7 +14,17 @@ from domain.keys import keys
 from domain.noted import noted
 from domain.recorded import Recorded
 from domain.records import Records
-from domain.state import Branch, Call, Checkpoint, Loss, Move, Placed, State, Turn
+from domain.state import (
+    Branch,
+    Call,
+    Checkpoint,
+    Loss,
+    Move,
+    Placed,
+    QueuedInput,
+    State,
+    Turn,
+)
 
 
 class Views(Records, Protocol):
@@ -26,6 +36,10 @@ class Views(Records, Protocol):
 
     def calls(self, turn_id: str, tool_call_id: str) -> Sequence[Call]:
         """Return the calls of this id in a turn, in order."""
+        ...
+
+    def queued(self, queue_id: str) -> QueuedInput | None:
+        """Return the queued input with this id."""
         ...
 
 
@@ -64,6 +78,12 @@ class Past:
         match event:
             case e.LossHealed(loss_version=version) if 0 < version <= self._since:
                 self._loss(version, fact.version)
+            case (
+                e.InputQueued(queue_id=queue_id)
+                | e.InputDequeued(queue_id=queue_id)
+                | e.InputRecalled(queue_id=queue_id)
+            ) if queue_id not in state.queue:
+                self._queued(queue_id, fact.version)
             case e.ToolCallCompleted(turn_id=turn_id) if turn_id not in state.turns:
                 turn = self.turn(turn_id)
                 if turn is not None:
@@ -94,6 +114,15 @@ class Past:
         if loss is not None:
             open_ = loss.healed_version is None or loss.healed_version >= now
             self._state.losses[version] = replace(loss, healed_version=None) if open_ else loss
+
+    def _queued(self, queue_id: str, now: int) -> None:
+        """One that was closed later still waited."""
+        queued = self._views.queued(queue_id)
+        if queued is not None and queued.queued_version <= self._since:
+            waits = queued.closed_version is None or queued.closed_version >= now
+            if waits:
+                queued = queued._replace(status="waiting", closed_version=None, turn_id=None)
+            self._state.queue[queue_id] = queued
 
     def _calls(self, turn_id: str, tool_call_id: str) -> None:
         """Those from before tell which one the next is; all of the turn had their results."""

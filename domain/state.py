@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from domain.events.gate import DecidedBy, GateKind, Verdict
+from domain.events.harness import ParkedState
 from domain.fingerprints import EMPTY
 from domain.messages import Part, Role
 from domain.recorded import GENESIS, ProducerStamp
@@ -20,6 +21,9 @@ GateStatus: TypeAlias = Literal[
     "open", "allowed", "denied", "denied-by-policy", "answered", "expired", "withdrawn"
 ]
 CallStatus: TypeAlias = Literal["open", "completed", "failed", "denied", "late"]
+SeatState: TypeAlias = Literal["busy", "gone"] | ParkedState
+TurnPath: TypeAlias = Literal["warm", "cold", "evicted"]
+QueueStatus: TypeAlias = Literal["waiting", "started", "recalled"]
 MoveKind: TypeAlias = Literal["rewound", "reverted", "compacted", "forked"]
 CallKey: TypeAlias = tuple[str, str]
 
@@ -49,6 +53,9 @@ class Head(NamedTuple):
         known_position: Where the history last became known: opened or imported, here or, before
             a fork, in the session that it was forked from.
         checkpoint: The version of the newest checkpoint; 0 if there is none.
+        complete_from: Where the record was last declared complete; 0 if it never was.
+        settled_losses, settled_unreadable: What that settled, should what was before come back.
+        queued: Inputs that wait.
     """
 
     status: Status = "absent"
@@ -88,6 +95,10 @@ class Head(NamedTuple):
     updated_at: int = 0
     known_position: int = 0
     checkpoint: int = 0
+    complete_from: int = 0
+    settled_losses: int = 0
+    settled_unreadable: int = 0
+    queued: int = 0
 
 
 class Turn(NamedTuple):
@@ -101,6 +112,8 @@ class Turn(NamedTuple):
         messages: How many messages of the transcript it holds.
         records: How many events of it came from a producer.
         paused: Whether it waits for gates and for nothing else.
+        path, path_reason: Whether a parked harness went on with it, and if not, why.
+        history_from: Where the history of a harness that was started came from.
     """
 
     turn_id: str
@@ -129,6 +142,9 @@ class Turn(NamedTuple):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    path: TurnPath | None = None
+    path_reason: str | None = None
+    history_from: str | None = None
 
     @property
     def paused(self) -> bool:
@@ -168,6 +184,45 @@ class Gate(NamedTuple):
     expires_at: int | None = None
     verdict: Verdict | None = None
     decided_by: DecidedBy | None = None
+    consumed_version: int | None = None
+
+
+class Seat(NamedTuple):
+    """A place for a harness, as its owner last told of it.
+
+    Attributes:
+        turn_id: The turn that it is busy with, or was last.
+        pin_history_version, pin_fingerprint: The history that it remembers, while it is parked.
+        pin_version: The version at which that was the history.
+        reason: Why it is gone, or was started.
+        changed_version, changed_at: When it came to be in this state.
+    """
+
+    seat_id: str
+    owner: str
+    state: SeatState
+    started_version: int
+    changed_version: int
+    changed_at: int
+    turn_id: str | None = None
+    pin_history_version: int | None = None
+    pin_fingerprint: bytes | None = None
+    pin_version: int | None = None
+    config_fingerprint: str | None = None
+    prior_was_sent: bool | None = None
+    ttl_s: int | None = None
+    reason: str | None = None
+
+
+class QueuedInput(NamedTuple):
+    """An input that waits, or waited: `closed_version` says when it became a turn, or not."""
+
+    queue_id: str
+    queued_version: int
+    queued_at: int
+    status: QueueStatus = "waiting"
+    closed_version: int | None = None
+    turn_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +373,8 @@ class Changes(NamedTuple):
     branches: tuple[Branch, ...] = ()
     moves: tuple[Move, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    seats: tuple[Seat, ...] = ()
+    queue: tuple[QueuedInput, ...] = ()
     tail: Tail | None = None
     producer: ProducerStamp | None = None
 
@@ -326,7 +383,8 @@ class Changes(NamedTuple):
 class State:
     """A session, whole or restricted to some keys. The only mutable thing in the core: a holder.
 
-    `messages` is keyed by index, `branches` by id, `moves` and `checkpoints` by version;
+    `messages` is keyed by index, `branches` by id, `moves` and `checkpoints` by version, `seats`
+    and `queue` by id;
     `message_ids` finds named messages.
     """
 
@@ -340,6 +398,8 @@ class State:
     branches: dict[int, Branch] = field(default_factory=dict[int, Branch])
     moves: dict[int, Move] = field(default_factory=dict[int, Move])
     checkpoints: dict[int, Checkpoint] = field(default_factory=dict[int, Checkpoint])
+    seats: dict[str, Seat] = field(default_factory=dict[str, Seat])
+    queue: dict[str, QueuedInput] = field(default_factory=dict[str, QueuedInput])
     producers: dict[str, ProducerStamp] = field(default_factory=dict[str, ProducerStamp])
     tail: Tail = field(default_factory=Tail)
 
@@ -359,19 +419,23 @@ class State:
                 self.message_ids[message.message_id] = message.index
         for loss in changes.losses:
             self.losses[loss.version] = loss
-        self._apply_history(changes)
+        self._apply_others(changes)
         if changes.tail is not None:
             self.tail = changes.tail
         if changes.producer is not None:
             self.producers[changes.producer.producer_id] = changes.producer
 
-    def _apply_history(self, changes: Changes) -> None:
+    def _apply_others(self, changes: Changes) -> None:
         for branch in changes.branches:
             self.branches[branch.first_turn] = branch
         for move in changes.moves:
             self.moves[move.version] = move
         for checkpoint in changes.checkpoints:
             self.checkpoints[checkpoint.version] = checkpoint
+        for seat in changes.seats:
+            self.seats[seat.seat_id] = seat
+        for queued in changes.queue:
+            self.queue[queued.queue_id] = queued
 
     def copy(self) -> "State":
         """Return a state that can change without changing this one."""
@@ -386,6 +450,8 @@ class State:
             branches=dict(self.branches),
             moves=dict(self.moves),
             checkpoints=dict(self.checkpoints),
+            seats=dict(self.seats),
+            queue=dict(self.queue),
             producers=dict(self.producers),
             tail=self.tail,
         )

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from domain.resuming import Views
-from domain.state import ROOT, Branch, Call, Head, Loss, Move, Placed, Turn
+from domain.state import ROOT, Branch, Call, Head, Loss, Move, Placed, QueuedInput, Turn
 from infrastructure.inherited import Inherited
 from infrastructure.lineages import lineage_of
 from infrastructure.stored_records import StoredRecords
@@ -83,6 +83,10 @@ class ForkRecords:
     def loss(self, version: int) -> Loss | None:
         """Return the loss that was declared at this version."""
         return self._own.loss(version) or self._inherited.loss(version)
+
+    def queued(self, queue_id: str) -> QueuedInput | None:
+        """Return the queued input with this id; a fork shares none."""
+        return self._own.queued(queue_id)
 
     def calls(self, turn_id: str, tool_call_id: str) -> list[Call]:
         """Return the calls of this id in a turn, in order."""

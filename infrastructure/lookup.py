@@ -22,7 +22,7 @@ from infrastructure.inherited import Inherited
 from infrastructure.prepared import Prepared, Sent, is_pipelined
 from infrastructure.reading.facts import content
 from infrastructure.remembered import Remembered
-from infrastructure.stored_records import CALLS, LOSS, MESSAGE, NAMED, TURN
+from infrastructure.stored_records import CALLS, LOSS, MESSAGE, NAMED, QUEUED, SEAT, TURN
 from infrastructure.view_rows import (
     FIND_HEAD,
     call_of,
@@ -30,6 +30,8 @@ from infrastructure.view_rows import (
     head_of,
     loss_of,
     message_of,
+    queued_of,
+    seat_of,
     turn_of,
 )
 
@@ -133,6 +135,7 @@ def look_up(
     find.messages(wanted)
     find.history(wanted)
     find.losses(wanted)
+    find.hosted(wanted)
     for producer_id in sorted(wanted.producers):
         if known is not None and producer_id in known.producers:
             state.producers[producer_id] = known.producers[producer_id]
@@ -180,6 +183,10 @@ class _Finder:
             self._send(_LAST_BATCH, producer_id=producer_id)
         if head.open_gates:
             self._send(_OPEN_GATES)
+        for seat_id in wanted.seats:
+            self._send(SEAT, seat_id=seat_id)
+        for queue_id in wanted.queue:
+            self._send(QUEUED, queue_id=queue_id)
 
     def _send(self, statement: Prepared, **params: object) -> None:
         self._sent[statement, *params.values()] = statement.send(
@@ -289,6 +296,15 @@ class _Finder:
             own = [loss_of(row) for row in self.rows(LOSS, version=version)]
             for loss in self._or_shared(own, Inherited.loss, version):
                 self._state.losses[version] = loss
+
+    def hosted(self, wanted: Keys) -> None:
+        """Find seats and queued inputs; a fork shares none."""
+        for seat_id in sorted(wanted.seats):
+            for row in self.rows(SEAT, seat_id=seat_id):
+                self._state.seats[seat_id] = seat_of(row)
+        for queue_id in sorted(wanted.queue):
+            for row in self.rows(QUEUED, queue_id=queue_id):
+                self._state.queue[queue_id] = queued_of(row)
 
     def _is_own(self, turn_id: str) -> bool:
         turn = self._state.turns.get(turn_id)

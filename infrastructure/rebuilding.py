@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, select, text
 from domain.attachments import named_blobs
 from domain.blobs import Blob
 from domain.evolve import evolve
-from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, State
+from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, Seat, State
 from infrastructure import tables as t
 from infrastructure.ancestry import folded_on
 from infrastructure.blobs import Entangled, completed, refer
@@ -201,6 +201,8 @@ class _Folded:
             t.branches.name: {(branch.first_turn,): branch for branch in state.branches.values()},
             t.moves.name: {(move.version,): move for move in state.moves.values()},
             t.checkpoints.name: {(each.version,): each for each in state.checkpoints.values()},
+            t.seats.name: {(seat.seat_id,): seat for seat in state.seats.values()},
+            t.queue.name: {(each.queue_id,): each for each in state.queue.values()},
             t.heads.name: {(): state.head} if state.head.version else {},
             t.lineages.name: {(ancestor.key,): ancestor for ancestor in self._lineage},
         }
@@ -222,6 +224,8 @@ class _Folded:
             case Gate():
                 inherited = is_inherited(record, self._own.head)
                 row = values(record) | {"project_id": stream.project_id, "inherited": inherited}
+            case Seat():
+                row = values(record) | {"project_id": stream.project_id}
             case Ancestor():
                 row = lineage_row(record)
             case _:
@@ -243,6 +247,8 @@ class _Folded:
             branches=tuple(state.branches.values()),
             moves=tuple(state.moves.values()),
             checkpoints=tuple(state.checkpoints.values()),
+            seats=tuple(state.seats.values()),
+            queue=tuple(state.queue.values()),
         )
         self._write_head(connection, memory)
         write_views(connection, self._stream.key, self._stream.project_id, [whole])

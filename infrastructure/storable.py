@@ -8,7 +8,7 @@ from typing import Final
 
 from domain.fields import TITLE_LIMIT
 from domain.identifiers import is_id, is_line, is_name
-from domain.state import Call, Changes, Gate, Loss, Placed, Turn
+from domain.state import Call, Changes, Gate, Loss, Placed, Seat, Turn
 
 _LARGEST: Final = 2**62
 """What the rules still let a million events add to a sum fits beside it in a column."""
@@ -26,16 +26,23 @@ def is_storable(changes: Changes) -> bool:
         and all(map(_gate_fits, changes.gates))
         and all(map(_message_fits, changes.messages))
         and all(map(_loss_fits, changes.losses))
+        and all(map(_seat_fits, changes.seats))
+        and all(_are_names(each.queue_id, each.turn_id) for each in changes.queue)
     )
 
 
 def _turn_fits(turn: Turn) -> bool:
-    return is_id(turn.turn_id) and _are_counts(
-        turn.declared_records,
-        turn.input_tokens,
-        turn.output_tokens,
-        turn.cache_read_tokens,
-        turn.cache_write_tokens,
+    names = _are_names(turn.path_reason)
+    return (
+        is_id(turn.turn_id)
+        and names
+        and _are_counts(
+            turn.declared_records,
+            turn.input_tokens,
+            turn.output_tokens,
+            turn.cache_read_tokens,
+            turn.cache_write_tokens,
+        )
     )
 
 
@@ -53,6 +60,12 @@ def _message_fits(message: Placed) -> bool:
 
 def _loss_fits(loss: Loss) -> bool:
     return _are_counts(loss.count) and _are_names(loss.turn_id)
+
+
+def _seat_fits(seat: Seat) -> bool:
+    return _are_counts(seat.ttl_s) and _are_names(
+        seat.seat_id, seat.owner, seat.turn_id, seat.config_fingerprint, seat.reason
+    )
 
 
 def _are_names(*texts: str | None) -> bool:

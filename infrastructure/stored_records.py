@@ -8,10 +8,18 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, Select, bindparam, case, cast, literal, select, text
 
-from domain.state import ROOT, Branch, Call, Loss, Move, Placed, Turn
+from domain.state import ROOT, Branch, Call, Loss, Move, Placed, QueuedInput, Turn
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
-from infrastructure.view_rows import branch_of, call_of, loss_of, message_of, move_of, turn_of
+from infrastructure.view_rows import (
+    branch_of,
+    call_of,
+    loss_of,
+    message_of,
+    move_of,
+    queued_of,
+    turn_of,
+)
 
 
 class StoredRecords:
@@ -72,6 +80,11 @@ class StoredRecords:
         """Return the loss that was declared at this version."""
         row = self._first(LOSS, version=version)
         return None if row is None else loss_of(row)
+
+    def queued(self, queue_id: str) -> QueuedInput | None:
+        """Return the queued input with this id."""
+        row = self._first(QUEUED, queue_id=queue_id)
+        return None if row is None else queued_of(row)
 
     def calls(self, turn_id: str, tool_call_id: str) -> list[Call]:
         """Return the calls of this id in a turn, in order."""
@@ -161,6 +174,8 @@ CALLS: Final = Prepared(
     )
 )
 LOSS: Final = _by(t.losses, "version")
+QUEUED: Final = _by(t.queue, "queue_id")
+SEAT: Final = _by(t.seats, "seat_id")
 _LAST_MOVE: Final = Prepared(
     lambda _: (
         select(t.moves)

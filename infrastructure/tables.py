@@ -283,6 +283,10 @@ heads = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("known_position", BigInteger, nullable=False),
     Column("checkpoint", Integer, nullable=False),
+    Column("complete_from", Integer, nullable=False),
+    Column("settled_losses", Integer, nullable=False),
+    Column("settled_unreadable", Integer, nullable=False),
+    Column("queued", Integer, nullable=False),
     Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
     Index("ix_heads_status", "project_id", "status", "updated_at", "session_key"),
 )
@@ -334,6 +338,9 @@ turns = Table(
     Column("status", String, nullable=False),
     Column("producer_id", String),
     Column("history_sent", String),
+    Column("path", String),
+    Column("path_reason", String),
+    Column("history_from", String),
     Index("ux_turns_number", "session_key", "number", unique=True),
 )
 Index(
@@ -377,6 +384,7 @@ gates = Table(
     Column("expires_at", BigInteger),
     Column("verdict", String),
     Column("decided_by", String),
+    Column("consumed_version", Integer),
     Column("inherited", Boolean, nullable=False),  # what a fork says of a gate of its parent
     Index("ix_gates_permission", "session_key", "permission_id"),
     Index("ix_gates_call", "session_key", "tool_call_id", "turn_id"),
@@ -505,6 +513,54 @@ moves = Table(
     Index("ix_moves_from", "session_key", "before_tip"),
 )
 
+seats = Table(
+    "seats",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("seat_id", String, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("started_version", Integer, nullable=False),
+    Column("changed_version", Integer, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("turn_id", String),
+    Column("pin_history_version", Integer),
+    Column("pin_fingerprint", LargeBinary),
+    Column("pin_version", Integer),
+    Column("config_fingerprint", String),
+    Column("prior_was_sent", Boolean),
+    Column("ttl_s", BigInteger),
+    Column("reason", String),
+)
+Index(
+    "ix_seats_taken",
+    seats.c.project_id,
+    seats.c.changed_at,
+    seats.c.session_key,
+    sqlite_where=text("state <> 'gone'"),
+    postgresql_where=text("state <> 'gone'"),
+)
+
+queue = Table(
+    "queue",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("queue_id", String, primary_key=True),
+    Column("queued_version", Integer, nullable=False),
+    Column("queued_at", BigInteger, nullable=False),
+    Column("status", String, nullable=False),
+    Column("closed_version", Integer),
+    Column("turn_id", String),
+)
+Index(
+    "ix_queue_waiting",
+    queue.c.session_key,
+    queue.c.queued_version,
+    sqlite_where=text("status = 'waiting'"),
+    postgresql_where=text("status = 'waiting'"),
+)
+
 lineages = Table(
     "lineages",
     metadata,
@@ -591,5 +647,7 @@ VIEWS: Final = (
     branches,
     moves,
     checkpoints,
+    seats,
+    queue,
     lineages,
 )

@@ -13,7 +13,19 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Row
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from domain.state import Branch, Call, Gate, Head, Loss, Move, Placed, Position, Turn
+from domain.state import (
+    Branch,
+    Call,
+    Gate,
+    Head,
+    Loss,
+    Move,
+    Placed,
+    Position,
+    QueuedInput,
+    Seat,
+    Turn,
+)
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared, PreparedRows
 
@@ -23,6 +35,7 @@ Record = TypeVar("Record")
 _FLAGS: Final[Mapping[type[Any], tuple[str, ...]]] = {
     Head: ("put_away", "tail_open"),
     Call: ("announced", "gated"),
+    Seat: ("prior_was_sent",),
 }
 XID: Final = "pg_current_xact_id()::text::bigint"
 
@@ -55,6 +68,16 @@ def gate_of(row: Row[Any]) -> Gate:
 def loss_of(row: Row[Any]) -> Loss:
     """Return the loss in a row of `losses`."""
     return _record(Loss, row)
+
+
+def seat_of(row: Row[Any]) -> Seat:
+    """Return the seat in a row of `seats`."""
+    return _record(Seat, row)
+
+
+def queued_of(row: Row[Any]) -> QueuedInput:
+    """Return the queued input in a row of `queue`."""
+    return _record(QueuedInput, row)
 
 
 def branch_of(row: Row[Any]) -> Branch:
@@ -153,12 +176,23 @@ def upsert(table: Table, names: Iterable[str]) -> PreparedRows:
     return PreparedRows(build, tuple(names))
 
 
-_KINDS: Final[tuple[type[Any], ...]] = (Head, Turn, Call, Gate, Loss, Branch)
+_KINDS: Final[tuple[type[Any], ...]] = (
+    Head,
+    Turn,
+    Call,
+    Gate,
+    Loss,
+    Branch,
+    Seat,
+    QueuedInput,
+)
 _NAMES: Final[Mapping[type[Any], tuple[str, ...]]] = {
     kind: tuple(kind.__annotations__) for kind in _KINDS
 }
 _BLOBS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    kind: tuple(name for name, hint in kind.__annotations__.items() if hint is bytes)
+    kind: tuple(
+        name for name, hint in kind.__annotations__.items() if hint in {bytes, bytes | None}
+    )
     for kind in _KINDS
 }
 FIELDS: Final[Mapping[type[Any], Callable[[Any], tuple[object, ...]]]] = {
@@ -172,6 +206,8 @@ UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", "inherited", 
 UPSERT_MESSAGE: Final = upsert(t.messages, (column.name for column in t.messages.columns))
 UPSERT_LOSS: Final = upsert(t.losses, ("session_key", *_NAMES[Loss]))
 
+UPSERT_SEAT: Final = upsert(t.seats, ("session_key", "project_id", *_NAMES[Seat]))
+UPSERT_QUEUED: Final = upsert(t.queue, ("session_key", *_NAMES[QueuedInput]))
 UPSERT_BRANCH: Final = upsert(t.branches, ("session_key", *_NAMES[Branch]))
 UPSERT_MOVE: Final = upsert(t.moves, (column.name for column in t.moves.columns))
 UPSERT_CHECKPOINT: Final = upsert(t.checkpoints, (c.name for c in t.checkpoints.columns))
@@ -237,7 +273,7 @@ def _record(kind: type[Record], row: Row[Any]) -> Record:
     for name in _BLOBS[kind]:
         given[name] = _bytes(given[name])
     for name in _FLAGS.get(kind, ()):
-        given[name] = bool(given[name])
+        given[name] = None if given[name] is None else bool(given[name])
     return kind(**given)
 
 

@@ -10,9 +10,21 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam
 
-from domain.events import HistoryImported, SessionOpened
+from domain.events import GapAccepted, HistoryAsserted, HistoryImported, SessionOpened
 from domain.recorded import Recorded
-from domain.state import Branch, Call, Changes, Checkpoint, Gate, Head, Loss, State, Turn
+from domain.state import (
+    Branch,
+    Call,
+    Changes,
+    Checkpoint,
+    Gate,
+    Head,
+    Loss,
+    QueuedInput,
+    Seat,
+    State,
+    Turn,
+)
 from infrastructure import tables as t
 from infrastructure.blobs import Entangled, keep_of
 from infrastructure.checkpoint_rows import checkpoint_row
@@ -33,6 +45,8 @@ from infrastructure.view_rows import (
     UPSERT_LOSS,
     UPSERT_MESSAGE,
     UPSERT_MOVE,
+    UPSERT_QUEUED,
+    UPSERT_SEAT,
     UPSERT_TURN,
     Values,
     message_row,
@@ -158,6 +172,7 @@ def _write_head(
     return int(xid)
 
 
+_MAKES_KNOWN: Final = (SessionOpened, HistoryImported, HistoryAsserted, GapAccepted)
 _SET_KNOWN: Final = Prepared(
     lambda _: (
         t.heads.update()
@@ -169,11 +184,7 @@ _SET_KNOWN: Final = Prepared(
 
 def _place_knowledge(writing: Writing, session_key: int) -> None:
     """History becomes known at a position, which is known only once the head is written."""
-    known = [
-        fact.position
-        for fact in writing.placed
-        if isinstance(fact.event, SessionOpened | HistoryImported)
-    ]
+    known = [fact.position for fact in writing.placed if isinstance(fact.event, _MAKES_KNOWN)]
     if known:
         writing.state.head = writing.state.head._replace(known_position=known[-1])
         _SET_KNOWN.run(
@@ -184,9 +195,7 @@ def _place_knowledge(writing: Writing, session_key: int) -> None:
 
 def _placed_changes(writing: Writing) -> Sequence[Changes]:
     """Return what changed; a checkpoint since history became known tells at which position."""
-    known = [
-        fact for fact in writing.placed if isinstance(fact.event, SessionOpened | HistoryImported)
-    ]
+    known = [fact for fact in writing.placed if isinstance(fact.event, _MAKES_KNOWN)]
     if not known or not any(change.checkpoints for change in writing.changes):
         return writing.changes
     return [
@@ -268,5 +277,12 @@ def write_views(
     branch_of = FIELDS[Branch]
     UPSERT_BRANCH.rows(connection, [(session_key, *branch_of(branch)) for branch in branches])
     UPSERT_MOVE.rows(connection, [move_row(session_key, move) for move in moves])
+    seats = {seat.seat_id: seat for change in changes for seat in change.seats}
+    queue = {each.queue_id: each for change in changes for each in change.queue}
+    seat_of, queued_of = FIELDS[Seat], FIELDS[QueuedInput]
+    UPSERT_SEAT.rows(
+        connection, [(session_key, project_id, *seat_of(seat)) for seat in seats.values()]
+    )
+    UPSERT_QUEUED.rows(connection, [(session_key, *queued_of(each)) for each in queue.values()])
     checkpoints = [checkpoint for change in changes for checkpoint in change.checkpoints]
     UPSERT_CHECKPOINT.rows(connection, [checkpoint_row(session_key, c) for c in checkpoints])

@@ -17,6 +17,21 @@ Shape = dict[str, object]
 TELLING: Final = frozenset(
     {
         "approval-mode-set",
+        "continuation-ready",
+        "dispatch-refused",
+        "gap-accepted",
+        "gate-answer-refused",
+        "gate-consumed",
+        "harness-evicted",
+        "harness-parked",
+        "harness-resumed",
+        "harness-started",
+        "history-asserted",
+        "history-diverged",
+        "input-dequeued",
+        "input-recalled",
+        "interrupt-requested",
+        "seat-close-requested",
         "gate-decided",
         "gate-expired",
         "gate-opened",
@@ -48,6 +63,7 @@ _PLAIN: Final = {
     "turn-completed": "the turn completed",
     "history-compacted": "a summary took the place of earlier messages",
     "data-recorded": "data was recorded",
+    "input-queued": "an input waits for its turn",
 }
 BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "session-opened": ("session",),
@@ -73,6 +89,22 @@ BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-decided": ("gates",),
     "gate-expired": ("gates",),
     "gate-withdrawn": ("gates",),
+    "gate-consumed": ("gates",),
+    "gate-answer-refused": (),
+    "harness-started": ("pool", "turn"),
+    "harness-parked": ("pool",),
+    "harness-resumed": ("pool", "turn"),
+    "harness-evicted": ("pool",),
+    "dispatch-refused": (),
+    "interrupt-requested": (),
+    "continuation-ready": (),
+    "seat-close-requested": (),
+    "input-queued": ("queue",),
+    "input-dequeued": ("queue",),
+    "input-recalled": ("queue",),
+    "history-diverged": ("transcript",),
+    "history-asserted": ("readiness",),
+    "gap-accepted": ("readiness",),
     "usage-recorded": ("usage",),
     "data-recorded": (),
     "records-lost": ("readiness",),
@@ -197,6 +229,12 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"gate {gate_id} expired before an answer came"
         case e.GateWithdrawn(gate_id=gate_id, reason=reason):
             return f"gate {gate_id} was withdrawn{_named(reason)}"
+        case e.GateConsumed(gate_id=gate_id):
+            return f"the decision of gate {gate_id} was given to a harness"
+        case e.GateAnswerRefused(code=code, named=named):
+            return f"an answer by {named} answered nothing{_named(code)}"
+        case _ if (told := _told_of_seats(fact) or _told_of_requests(fact)) is not None:
+            return told
         case e.UsageRecorded(input_tokens=read, output_tokens=written):
             return f"a model read {read} and wrote {written} tokens"
         case e.RecordsLost(count=count):
@@ -208,6 +246,45 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
             return (
                 f"{_count(lines, 'line')} of a transcript became the facts from version {version}"
             )
+        case _:
+            return None
+
+
+def _told_of_seats(fact: e.Fact) -> str | None:
+    match fact:
+        case e.HarnessStarted(seat_id=seat_id, path=path, reason=reason):
+            return f"a harness was started in seat {seat_id} ({path}){_named(reason or '')}"
+        case e.HarnessParked(seat_id=seat_id, state=state):
+            return f"the harness in seat {seat_id} waits ({state})"
+        case e.HarnessResumed(seat_id=seat_id):
+            return f"the harness in seat {seat_id} went on"
+        case e.HarnessEvicted(seat_id=seat_id, reason=reason):
+            return f"the harness in seat {seat_id} was let go{_named(reason)}"
+        case e.SeatCloseRequested(seat_id=seat_id, reason=reason):
+            return f"the owner of seat {seat_id} was asked to let it go{_named(reason)}"
+        case _:
+            return None
+
+
+def _told_of_requests(fact: e.Fact) -> str | None:  # noqa: PLR0911 - one arm an event
+    match fact:
+        case e.DispatchRefused(code=code, request=request):
+            return f"a request ({request}) was refused{_named(code)}"
+        case e.InterruptRequested(reason=reason):
+            return f"the turn was asked to stop{_named(reason)}"
+        case e.ContinuationReady(gate_ids=gate_ids):
+            return f"the turn can go on: {_count(len(gate_ids), 'gate')} decided"
+        case e.InputDequeued(queue_id=queue_id):
+            return f"queued input {queue_id} became a turn"
+        case e.InputRecalled(queue_id=queue_id, reason=reason):
+            return f"queued input {queue_id} was taken back{_named(reason)}"
+        case e.HistoryDiverged(kind=kind, turns=turns, messages=messages):
+            kept = f"{_count(turns, 'turn')} stayed, {_count(messages, 'message')} came instead"
+            return f"the client's history left ours ({kind}): {kept}"
+        case e.HistoryAsserted(messages=messages):
+            return f"a client sent its full history: {_count(messages, 'message')} of it recorded"
+        case e.GapAccepted():
+            return "records that are missing were accepted as missing"
         case _:
             return None
 

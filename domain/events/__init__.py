@@ -7,8 +7,33 @@ meaning for ever; a new meaning is a new event. A field of type `object` is opaq
 
 from typing import TypeAlias
 
-from domain.events.gate import GateDecided, GateExpired, GateOpened, GateWithdrawn
-from domain.events.history import ForkPoint, HistoryRewound, RewindReverted, SessionForked
+from domain.events.dispatch import (
+    ContinuationReady,
+    DispatchRefused,
+    InputDequeued,
+    InputQueued,
+    InputRecalled,
+    InterruptRequested,
+    SeatCloseRequested,
+)
+from domain.events.gate import (
+    GateAnswerRefused,
+    GateConsumed,
+    GateDecided,
+    GateExpired,
+    GateOpened,
+    GateWithdrawn,
+)
+from domain.events.harness import HarnessEvicted, HarnessParked, HarnessResumed, HarnessStarted
+from domain.events.history import (
+    ForkPoint,
+    GapAccepted,
+    HistoryAsserted,
+    HistoryDiverged,
+    HistoryRewound,
+    RewindReverted,
+    SessionForked,
+)
 from domain.events.message import HistoryCompacted, MessageRecorded
 from domain.events.record import (
     DataRecorded,
@@ -44,36 +69,71 @@ SessionLifecycleEvent: TypeAlias = (
 TurnEvent: TypeAlias = TurnStarted | TurnCompleted | TurnFailed | TurnInterrupted
 HistoryEvent: TypeAlias = HistoryRewound | RewindReverted | SessionForked
 ContentEvent: TypeAlias = MessageRecorded | ToolCallRequested | ToolCallCompleted | HistoryCompacted
-GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn
+GateEvent: TypeAlias = GateOpened | GateDecided | GateExpired | GateWithdrawn | GateConsumed
+SettlingEvent: TypeAlias = HistoryDiverged | HistoryAsserted | GapAccepted
+HarnessEvent: TypeAlias = HarnessStarted | HarnessParked | HarnessResumed | HarnessEvicted
+RequestEvent: TypeAlias = (
+    DispatchRefused | InterruptRequested | ContinuationReady | SeatCloseRequested
+)
+QueueEvent: TypeAlias = InputQueued | InputDequeued | InputRecalled
 RecordKeepingEvent: TypeAlias = (
     UsageRecorded | DataRecorded | RecordsLost | LossHealed | HistoryImported
 )
 SessionEvent: TypeAlias = (
-    SessionLifecycleEvent | TurnEvent | ContentEvent | HistoryEvent | GateEvent | RecordKeepingEvent
+    SessionLifecycleEvent
+    | TurnEvent
+    | ContentEvent
+    | HistoryEvent
+    | SettlingEvent
+    | GateEvent
+    | GateAnswerRefused
+    | HarnessEvent
+    | RequestEvent
+    | QueueEvent
+    | RecordKeepingEvent
 )
 Fact: TypeAlias = SessionEvent | Opaque
 
 __all__ = [
     "ApprovalModeSet",
     "ContentEvent",
+    "ContinuationReady",
     "DataRecorded",
+    "DispatchRefused",
     "Fact",
     "ForkPoint",
+    "GapAccepted",
+    "GateAnswerRefused",
+    "GateConsumed",
     "GateDecided",
     "GateEvent",
     "GateExpired",
     "GateOpened",
     "GateWithdrawn",
+    "HarnessEvent",
+    "HarnessEvicted",
+    "HarnessParked",
+    "HarnessResumed",
+    "HarnessStarted",
+    "HistoryAsserted",
     "HistoryCompacted",
+    "HistoryDiverged",
     "HistoryEvent",
     "HistoryImported",
     "HistoryRewound",
+    "InputDequeued",
+    "InputQueued",
+    "InputRecalled",
+    "InterruptRequested",
     "LossHealed",
     "MessageRecorded",
     "Opaque",
+    "QueueEvent",
     "RecordKeepingEvent",
     "RecordsLost",
+    "RequestEvent",
     "RewindReverted",
+    "SeatCloseRequested",
     "SessionArchived",
     "SessionConfigured",
     "SessionDeleted",
@@ -84,6 +144,7 @@ __all__ = [
     "SessionRenamed",
     "SessionRestored",
     "SessionUnarchived",
+    "SettlingEvent",
     "ToolCallCompleted",
     "ToolCallRequested",
     "TurnCompleted",

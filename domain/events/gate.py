@@ -58,3 +58,27 @@ class GateWithdrawn:
 
     gate_id: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateConsumed:
+    """A harness was given a gate's decision: nothing will be done by it again."""
+
+    gate_id: str
+    turn_id: str
+    seat_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateAnswerRefused:
+    """An answer came that answers nothing; everything stays as it was.
+
+    Attributes:
+        named: Which kind of name the answer used: `gate_id`, `permission_id`, `tool_call_id`.
+        code: The problem's code.
+        gate_id: The gate that it named, if there is one.
+    """
+
+    named: str
+    code: str
+    gate_id: str | None = None

@@ -69,3 +69,46 @@ class SessionForked:
     parent: ForkPoint
     title: str | None = None
     title_by: TitleBy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryDiverged:
+    """A client's history left ours, and was followed: what remains of it are the facts after this.
+
+    Attributes:
+        kind: How the first message that differs, differs.
+        index: Ours, where it differs; None if we have none there.
+        client_index: Where it stands in what the client sent.
+        turns: Our turns that stayed.
+        messages: The client's messages that were recorded in place of the rest.
+    """
+
+    kind: str
+    turns: int
+    messages: int
+    index: int | None = None
+    client_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAsserted:
+    """A client sent its full history, and from here on the record is complete.
+
+    Attributes:
+        messages: How many of its messages were recorded after this; 0 if it is what we had.
+        reasons: Why the record had not been complete; codes.
+    """
+
+    messages: int
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapAccepted:
+    """An administrator accepts that records are missing: the history counts as complete without.
+
+    Attributes:
+        reasons: Why the record is not complete; codes.
+    """
+
+    reasons: tuple[str, ...]

@@ -97,6 +97,7 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.BigInteger(), nullable=True),
         sa.Column("verdict", sa.String(), nullable=True),
         sa.Column("decided_by", sa.String(), nullable=True),
+        sa.Column("consumed_version", sa.Integer(), nullable=True),
         sa.Column("inherited", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", "gate_id", name=op.f("pk_gates")),
     )
@@ -204,6 +205,10 @@ def upgrade() -> None:
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("known_position", sa.BigInteger(), nullable=False),
         sa.Column("checkpoint", sa.Integer(), nullable=False),
+        sa.Column("complete_from", sa.Integer(), nullable=False),
+        sa.Column("settled_losses", sa.Integer(), nullable=False),
+        sa.Column("settled_unreadable", sa.Integer(), nullable=False),
+        sa.Column("queued", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", name=op.f("pk_heads")),
     )
     op.create_index(
@@ -390,6 +395,9 @@ def upgrade() -> None:
         sa.Column("status", sa.String(), nullable=False),
         sa.Column("producer_id", sa.String(), nullable=True),
         sa.Column("history_sent", sa.String(), nullable=True),
+        sa.Column("path", sa.String(), nullable=True),
+        sa.Column("path_reason", sa.String(), nullable=True),
+        sa.Column("history_from", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "turn_id", name=op.f("pk_turns")),
     )
     op.create_index(
@@ -504,6 +512,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("message_id IS NOT NULL"),
         postgresql_where=sa.text("message_id IS NOT NULL"),
     )
+    _create_seats()
     _forbid_changes()
 
 
@@ -536,8 +545,13 @@ def downgrade() -> None:
         "messages",
         "moves",
         "producers",
+<<<<<<<
+        "queue",
+=======
         "runs",
+>>>>>>>
         "search_documents",
+        "seats",
         "store",
         "turns",
         "usage",
@@ -609,6 +623,56 @@ def _create_lineages() -> None:
         sa.Column("head", sa.LargeBinary(), nullable=False),
         sa.Column("turn", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "version", name=op.f("pk_checkpoints")),
+    )
+
+
+def _create_seats() -> None:
+    op.create_table(
+        "seats",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("seat_id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("started_version", sa.Integer(), nullable=False),
+        sa.Column("changed_version", sa.Integer(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("pin_history_version", sa.Integer(), nullable=True),
+        sa.Column("pin_fingerprint", sa.LargeBinary(), nullable=True),
+        sa.Column("pin_version", sa.Integer(), nullable=True),
+        sa.Column("config_fingerprint", sa.String(), nullable=True),
+        sa.Column("prior_was_sent", sa.Boolean(), nullable=True),
+        sa.Column("ttl_s", sa.BigInteger(), nullable=True),
+        sa.Column("reason", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "seat_id", name=op.f("pk_seats")),
+    )
+    op.create_index(
+        "ix_seats_taken",
+        "seats",
+        ["project_id", "changed_at", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("state <> 'gone'"),
+        postgresql_where=sa.text("state <> 'gone'"),
+    )
+    op.create_table(
+        "queue",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("queue_id", sa.String(), nullable=False),
+        sa.Column("queued_version", sa.Integer(), nullable=False),
+        sa.Column("queued_at", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("closed_version", sa.Integer(), nullable=True),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("session_key", "queue_id", name=op.f("pk_queue")),
+    )
+    op.create_index(
+        "ix_queue_waiting",
+        "queue",
+        ["session_key", "queued_version"],
+        unique=False,
+        sqlite_where=sa.text("status = 'waiting'"),
+        postgresql_where=sa.text("status = 'waiting'"),
     )
 
 

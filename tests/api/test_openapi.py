@@ -74,7 +74,7 @@ def test_every_event_type_that_producers_append_is_described(described: Json) ->
     variants = described["components"]["schemas"]["EventBody"]["oneOf"]
     types = [variant["properties"]["type"]["const"] for variant in variants]
 
-    assert len(types) == 14
+    assert len(types) == 18
     body = validator(described, {"$ref": "#/components/schemas/AppendBody"})
     who = {"id": "r", "epoch": 1, "sequence": 1}
     good = {"type": "turn-completed", "data": {"turn_id": "t"}}

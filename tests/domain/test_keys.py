@@ -51,6 +51,15 @@ from tests.scenario import (
             ),
         ),
         (asked(), Keys(turns=frozenset({"t1"}), gate_ids=frozenset({"g1"}), tail=True)),
+        (
+            e.HarnessResumed(seat_id="s1", owner="a", turn_id="t1"),
+            Keys(turns=frozenset({"t1"}), seats=frozenset({"s1"})),
+        ),
+        (e.InputRecalled(queue_id="q1", reason="gone"), Keys(queue=frozenset({"q1"}))),
+        (
+            e.GateConsumed(gate_id="g1", turn_id="t1"),
+            Keys(turns=frozenset({"t1"}), gate_ids=frozenset({"g1"})),
+        ),
         (approved(), Keys(gate_ids=frozenset({"g1"}))),
         (
             e.GateDecided(permission_id="p", verdict="denied", decided_by="person", via="in-band"),
@@ -201,3 +210,14 @@ def test_a_closed_tail_is_not_looked_up() -> None:
 def test_a_summary_needs_every_message_from_the_one_that_it_names() -> None:
     assert sorted(restrict(WHOLE, keys([compacted("t1:1")])).messages) == [1, 2]
     assert restrict(WHOLE, keys([compacted("m9")])).messages == {}
+
+
+def test_what_turnlog_notes_itself_is_looked_up_too() -> None:
+    parked = e.HarnessParked(seat_id="s1", owner="a", state="idle")
+    queued = e.InputQueued(queue_id="q1", request=None)
+    assert keys_of([c.Note(event=parked), c.Note(event=queued)]) == Keys(
+        seats=frozenset({"s1"}), queue=frozenset({"q1"})
+    )
+    state = folded(OPENED, parked, queued, e.HarnessResumed(seat_id="s2", owner="a"))
+    found = restrict(state, keys([parked, queued]))
+    assert (set(found.seats), set(found.queue)) == ({"s1"}, {"q1"})

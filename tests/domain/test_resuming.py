@@ -12,7 +12,7 @@ from domain.evolve import evolve, fold
 from domain.recorded import Recorded
 from domain.records import InState
 from domain.resuming import Past, folded_on, resumed
-from domain.state import Call, Checkpoint, Gate, Head, Loss, State, Turn
+from domain.state import Call, Checkpoint, Gate, Head, Loss, QueuedInput, State, Turn
 from tests.domain.test_laws import COUNT, STEPS, Step, grown
 from tests.scenario import (
     OPENED,
@@ -44,6 +44,10 @@ class Views(InState):
         super().__init__(state)
         self._losses = state.losses
         self._calls = state.calls
+        self._queue = state.queue
+
+    def queued(self, queue_id: str) -> QueuedInput | None:
+        return self._queue.get(queue_id)
 
     def loss(self, version: int) -> Loss | None:
         return self._losses.get(version)

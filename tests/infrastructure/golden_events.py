@@ -45,6 +45,52 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         title="Trip (2)",
         title_by="fork",
     ),
+    "history-diverged": e.HistoryDiverged(
+        kind="missing", turns=2, messages=3, index=4, client_index=5
+    ),
+    "history-asserted": e.HistoryAsserted(messages=3, reasons=("records-lost", "restored")),
+    "gap-accepted": e.GapAccepted(reasons=("records-lost",)),
+    "gate-consumed": e.GateConsumed(gate_id="g1", turn_id="t1", seat_id="seat-1"),
+    "gate-answer-refused": e.GateAnswerRefused(
+        named="permission_id", code="gate-gone", gate_id="g1"
+    ),
+    "harness-started": e.HarnessStarted(
+        seat_id="seat-1",
+        owner="runner-1",
+        path="evicted",
+        turn_id="t1",
+        reason="config",
+        detail=RawJson(b'{"facet":"model","before":"0a","after":"0b"}'),
+        history_from="log",
+    ),
+    "harness-parked": e.HarnessParked(
+        seat_id="seat-1",
+        owner="runner-1",
+        state="awaiting_approval",
+        turn_id="t1",
+        config_fingerprint="0b" * 32,
+        prior_was_sent=False,
+        ttl_s=600,
+    ),
+    "harness-resumed": e.HarnessResumed(seat_id="seat-1", owner="runner-1", turn_id="t1"),
+    "harness-evicted": e.HarnessEvicted(
+        seat_id="seat-1",
+        owner="runner-1",
+        reason="history",
+        turn_id="t1",
+        detail=RawJson(b'{"moved_by":7}'),
+    ),
+    "dispatch-refused": e.DispatchRefused(
+        code="history-not-ready", request="minimal", reasons=("records-lost",), seat="seat-lost"
+    ),
+    "interrupt-requested": e.InterruptRequested(turn_id="t1", reason="cancelled", by="ann"),
+    "continuation-ready": e.ContinuationReady(turn_id="t1", gate_ids=("g1", "g2")),
+    "seat-close-requested": e.SeatCloseRequested(
+        seat_id="seat-1", owner="runner-1", reason="history"
+    ),
+    "input-queued": e.InputQueued(queue_id="q1", request=RawJson(b'{"messages":[]}')),
+    "input-dequeued": e.InputDequeued(queue_id="q1", turn_id="t2"),
+    "input-recalled": e.InputRecalled(queue_id="q1", reason="recalled"),
     "turn-started": e.TurnStarted(
         turn_id="t1",
         messages=(

@@ -20,7 +20,16 @@ from infrastructure import tables as t
 from infrastructure.checkpoint_rows import checkpoint_of
 from infrastructure.mapper import recorded_of
 from infrastructure.recorder import find_key, stream_facts
-from infrastructure.view_rows import call_of, gate_of, head_of, loss_of, message_of, turn_of
+from infrastructure.view_rows import (
+    call_of,
+    gate_of,
+    head_of,
+    loss_of,
+    message_of,
+    queued_of,
+    seat_of,
+    turn_of,
+)
 from tests.infrastructure.appending_process import BATCH, SHARED, sessions_of
 from tests.infrastructure.writing import note, opened
 
@@ -99,6 +108,8 @@ def viewed(connection: Connection, key: int) -> State:
         message_ids={message.message_id: message.index for message in messages if message.named},
         losses={loss.version: loss for loss in map(loss_of, rows(t.losses))},
         checkpoints={each.version: each for each in map(checkpoint_of, rows(t.checkpoints))},
+        seats={seat.seat_id: seat for seat in map(seat_of, rows(t.seats))},
+        queue={each.queue_id: each for each in map(queued_of, rows(t.queue))},
     )
 
 

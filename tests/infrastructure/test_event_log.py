@@ -44,6 +44,8 @@ NOTHING = {
     "branches": 0,
     "moves": 0,
     "checkpoints": 0,
+    "seats": 0,
+    "queue": 0,
     "lineages": 0,
 }
 

@@ -71,6 +71,59 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
         e.HistoryCompacted(summary=SECRET, through_message_id=SECRET),
         "a summary took the place of earlier messages",
     ),
+    (e.GateConsumed(gate_id="g1", turn_id="t1"), "the decision of gate g1 was given to a harness"),
+    (
+        e.GateAnswerRefused(named="gate_id", code="gate-gone"),
+        "an answer by gate_id answered nothing: gate-gone",
+    ),
+    (
+        e.HarnessStarted(seat_id="s1", owner="o", path="cold", detail=HIDDEN),
+        "a harness was started in seat s1 (cold)",
+    ),
+    (
+        e.HarnessStarted(seat_id="s1", owner="o", path="evicted", reason="history"),
+        "a harness was started in seat s1 (evicted): history",
+    ),
+    (
+        e.HarnessParked(seat_id="s1", owner="o", state="idle"),
+        "the harness in seat s1 waits (idle)",
+    ),
+    (e.HarnessResumed(seat_id="s1", owner="o"), "the harness in seat s1 went on"),
+    (
+        e.HarnessEvicted(seat_id="s1", owner="o", reason="lru"),
+        "the harness in seat s1 was let go: lru",
+    ),
+    (
+        e.SeatCloseRequested(seat_id="s1", owner="o", reason="history"),
+        "the owner of seat s1 was asked to let it go: history",
+    ),
+    (
+        e.DispatchRefused(code="history-not-ready", request="minimal"),
+        "a request (minimal) was refused: history-not-ready",
+    ),
+    (
+        e.InterruptRequested(turn_id="t1", reason="cancelled"),
+        "the turn was asked to stop: cancelled",
+    ),
+    (
+        e.ContinuationReady(turn_id="t1", gate_ids=("g1", "g2")),
+        "the turn can go on: 2 gates decided",
+    ),
+    (e.InputQueued(queue_id="q1", request=HIDDEN), "an input waits for its turn"),
+    (e.InputDequeued(queue_id="q1", turn_id="t2"), "queued input q1 became a turn"),
+    (
+        e.InputRecalled(queue_id="q1", reason="recalled"),
+        "queued input q1 was taken back: recalled",
+    ),
+    (
+        e.HistoryDiverged(kind="text", turns=1, messages=2),
+        "the client's history left ours (text): 1 turn stayed, 2 messages came instead",
+    ),
+    (
+        e.HistoryAsserted(messages=3),
+        "a client sent its full history: 3 messages of it recorded",
+    ),
+    (e.GapAccepted(reasons=("records-lost",)), "records that are missing were accepted as missing"),
     (
         e.HistoryRewound(turn_id="t1", from_version=2, through_version=9, turns=1, messages=3),
         "1 turn and 3 messages went out of sight, from version 2 on",
