@@ -545,11 +545,8 @@ def downgrade() -> None:
         "messages",
         "moves",
         "producers",
-<<<<<<<
         "queue",
-=======
         "runs",
->>>>>>>
         "search_documents",
         "seats",
         "store",
