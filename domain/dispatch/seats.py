@@ -1,8 +1,16 @@
 """Can the seat that there is go on, and if not, what is the first thing that forbids it?"""
 
+from typing import Final
+
 from domain.dispatch.kinds import PURE_ANSWERS
 from domain.dispatch.outcomes import MOVING, Label, Steps
 from domain.dispatch.situation import Credentials, Seat, Situation
+
+_CREDENTIALS: Final[dict[Credentials, Label]] = {
+    "expired": "credentials-expired",
+    "rotated": "credentials-rotated",
+    "expiring": "credentials-expiring",
+}
 
 
 def usable(situation: Situation, before: Steps) -> bool:
@@ -20,7 +28,7 @@ def unusable(situation: Situation, seat: Seat, before: Steps) -> Label | None:
         _not_at_hand(seat)
         or _forgetful(seat, before)
         or _misconfigured(situation, seat)
-        or _credentials(seat.credentials)
+        or _CREDENTIALS.get(seat.credentials)
         or _waits_for_another(situation, seat)
     )
 
@@ -42,18 +50,6 @@ def _forgetful(seat: Seat, before: Steps) -> Label | None:
 def _misconfigured(situation: Situation, seat: Seat) -> Label | None:
     compared = situation.kind not in PURE_ANSWERS
     return "config" if compared and seat.config == "differs" else None
-
-
-def _credentials(credentials: Credentials) -> Label | None:
-    match credentials:
-        case "expired":
-            return "credentials-expired"
-        case "rotated":
-            return "credentials-rotated"
-        case "expiring":
-            return "credentials-expiring"
-        case "ok":
-            return None
 
 
 def _waits_for_another(situation: Situation, seat: Seat) -> Label | None:
