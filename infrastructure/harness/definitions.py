@@ -76,7 +76,7 @@ def demo(timeouts: Timeouts) -> Definition:
     """Return the definition of the agent that comes with turnlog."""
     return Definition(
         name=DEMO,
-        command=(sys.executable, "-m", "infrastructure.demo_agent"),
+        command=(sys.executable, "-P", "-m", "infrastructure.demo_agent"),
         environment=MappingProxyType({"PYTHONPATH": str(_ROOT)}),
         timeouts=timeouts,
     )

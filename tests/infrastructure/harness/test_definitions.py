@@ -36,7 +36,7 @@ def test_a_table_says_everything_about_a_harness() -> None:
 
 
 def test_the_demo_is_there_unless_something_else_has_its_name() -> None:
-    assert definitions({}, Timeouts())["demo"].command[1:] == ("-m", "infrastructure.demo_agent")
+    assert definitions({}, Timeouts())["demo"].command[-2:] == ("-m", "infrastructure.demo_agent")
     assert definitions({"demo": {"command": ["x"]}}, Timeouts())["demo"].command == ("x",)
 
 

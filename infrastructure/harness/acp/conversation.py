@@ -1,0 +1,272 @@
+"""How does a prompt live in one conversation of an agent, from its being said to its end?
+
+One prompt at a time. What the agent does is told one after the other; what it answers to the
+prompt is looked at only after everything it did before. A conversation whose prompt did not end
+properly is over: what its agent remembers is not known any more.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
+
+from acp.exceptions import RequestError
+
+from infrastructure.harness.acp import asking
+from infrastructure.harness.acp.asking import Question
+from infrastructure.harness.acp.blocks import blocks_of, text_block
+from infrastructure.harness.acp.calls import announcement
+from infrastructure.harness.acp.fields import EXTENSION, Object, member, number, text
+from infrastructure.harness.acp.frames import decisions, resumed
+from infrastructure.harness.acp.link import INPUT, PERMISSION, UPDATE, Link
+from infrastructure.harness.acp.patience import Patience
+from infrastructure.harness.acp.running import Running
+from infrastructure.harness.acp.updates import Telling
+from infrastructure.harness.acp.wire import Message
+from infrastructure.harness.port import (
+    Answer,
+    Ended,
+    HarnessFailed,
+    Listener,
+    Prompt,
+    StopReason,
+    Used,
+)
+
+_CLOSE_S: Final = 2.0
+_STOPS: Final[dict[str | None, StopReason]] = {
+    "end_turn": "completed",
+    "cancelled": "cancelled",
+    "refusal": "refused",
+    "max_tokens": "max-tokens",
+    "max_turn_requests": "max-requests",
+}
+Leaving: TypeAlias = Callable[["AcpHarness"], Coroutine[Any, Any, None]]
+
+
+class AcpHarness:
+    """One conversation of an ACP agent."""
+
+    def __init__(
+        self, link: Link, session_id: str, *, model: str, first: Sequence[Object], leave: Leaving
+    ) -> None:
+        """Take what it is told until a prompt has come to its end, and whom to tell of its own."""
+        self._link = link
+        self._session_id = session_id
+        self._model = model
+        self._first = list(first)
+        self._leave = leave
+        self._telling = Telling()
+        self._running: Running | None = None
+        self._over = False
+        self._closing: asyncio.Task[None] | None = None
+        link.join(session_id, self)
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether it can still be prompted."""
+        return not self._over and self._link.alive
+
+    @property
+    def prompted(self) -> bool:
+        """Tell whether a prompt runs."""
+        return self._running is not None
+
+    async def prompt(self, prompt: Prompt, listener: Listener) -> Ended:
+        """Say something, and wait for the end of what the agent does about it.
+
+        Raises:
+            HarnessFailed: it died, went silent for too long, or answered with an error.
+            RuntimeError: a prompt runs already.
+        """
+        if self._running is not None:
+            raise RuntimeError("a prompt of this conversation is still running")
+        if not self.alive:
+            raise self._link.failure()
+        loop = asyncio.get_running_loop()
+        running = Running(listener, Patience(self._link.definition.timeouts, loop.time()))
+        self._running = running
+        answer = asyncio.create_task(self._link.request("session_prompt", self._said(prompt)))
+        answer.add_done_callback(lambda _: running.put("over"))
+        try:
+            return await self._to_the_end(running, answer)
+        except BaseException as error:
+            # An agent that answers with an error goes on; what another remembers is not known.
+            self._over |= not (isinstance(error, HarnessFailed) and error.code == "agent-error")
+            raise
+        finally:
+            self._let_go(running, answer)
+
+    async def answer(self, permission_id: str, answer: Answer) -> bool:
+        """Answer what it asked; False if nothing waits under this id any more."""
+        running = self._running
+        question = None if running is None else running.asked.pop(permission_id, None)
+        if running is None or question is None:
+            return False
+        if question.call is not None and question.refuses(answer):
+            question.call.refused = True
+        taken = await self._link.reply(question.number, question.reply(answer))
+        if not running.asked:
+            running.patience.go_on(asyncio.get_running_loop().time())
+            running.wake()
+        return taken
+
+    async def cancel(self) -> None:
+        """Have the prompt that runs end; what it asked is answered as cancelled first."""
+        running = self._running
+        if running is None or running.cancelled:
+            return
+        running.cancelled = True
+        for permission_id in list(running.asked):
+            await self.answer(permission_id, Answer(verdict="cancelled"))
+        running.patience.cancel(asyncio.get_running_loop().time())
+        running.wake()
+        await self._link.notify("session_cancel", {"sessionId": self._session_id})
+
+    async def close(self) -> None:
+        """End the conversation, and the process if it holds no other. Never raises; once only."""
+        if self._closing is None:
+            self._over = True
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def hear(self, message: Message, size: int) -> None:
+        """Take an update or a request; what belongs to no prompt is dropped."""
+        running = self._running
+        if running is None or running.stopped:
+            self._drop(message)
+            return
+        running.put(message, size)
+        await running.room()
+
+    async def _close(self) -> None:
+        running = self._running
+        if running is not None:
+            with suppress(TimeoutError):  # it may have stopped to read
+                async with asyncio.timeout(_CLOSE_S):
+                    await self.cancel()
+            running.put("over")
+        await self._link.leave(self._session_id)
+        await self._leave(self)
+
+    def _said(self, prompt: Prompt) -> Object:
+        """Return the parameters of a prompt; the history goes in front of the first one."""
+        blocks = list(self._first)
+        params: Object = {"sessionId": self._session_id}
+        if prompt.resumed_calls and self._link.takes_history:
+            params["_meta"] = {f"{EXTENSION}/resume": [*map(resumed, prompt.resumed_calls)]}
+        elif prompt.resumed_calls:
+            blocks.append(text_block(decisions(prompt.resumed_calls)))
+        params["prompt"] = [*blocks, *blocks_of(prompt.parts, self._link.takes)]
+        return params
+
+    async def _to_the_end(self, running: Running, answer: asyncio.Task[Object]) -> Ended:
+        try:
+            await self._listen(running)
+            ended = self._ended(running, answer)
+        except HarnessFailed:
+            await self._tell_rest(running, cancelled=True)
+            raise
+        cancelled = running.cancelled or ended.stop_reason == "cancelled"
+        await self._tell_rest(running, cancelled=cancelled)
+        self._first = []
+        return ended
+
+    async def _listen(self, running: Running) -> None:
+        loop = asyncio.get_running_loop()
+        while (message := await running.next()) != "over":
+            running.patience.heard = True
+            await self._deal_with(running, message)
+            running.patience.hear(loop.time())
+
+    async def _deal_with(self, running: Running, message: Message) -> None:
+        params = member(message, "params")
+        if message["method"] == UPDATE:
+            for update in self._telling.updates(member(params, "update")):
+                await running.listener.updated(update)
+            return
+        question = None if running.cancelled else self._question(message, params)
+        if question is None:
+            self._drop(message)
+            return
+        if question.call is not None:
+            for update in announcement(question.call):
+                await running.listener.updated(update)
+        running.asked[question.asked.permission_id] = question
+        running.patience.hold(asyncio.get_running_loop().time())
+        await running.listener.asked(question.asked)
+
+    def _question(self, message: Message, params: Object) -> Question | None:
+        """Return what is asked; None for a form of another kind, or a call that is over."""
+        asked_for, calls = message.get("id"), self._telling.calls
+        if message["method"] == PERMISSION:
+            call = calls.asked(member(params, "toolCall"))
+            edits = self._link.takes_history
+            if call is None:
+                return None
+            return asking.permission(asked_for, params, call, takes_edits=edits)
+        if params.get("mode") != "form":
+            return None
+        return asking.form(asked_for, params, calls.known(text(params, "toolCallId")))
+
+    def _drop(self, message: Message) -> None:
+        """Let an agent that asks when nobody can answer go on without."""
+        cancelled = {
+            PERMISSION: asking.CANCELLED_PERMISSION,
+            INPUT: asking.CANCELLED_INPUT,
+        }.get(str(message["method"]))
+        if cancelled is not None and "id" in message:
+            self._link.reply_soon(message["id"], cancelled)
+
+    def _ended(self, running: Running, answer: asyncio.Task[Object]) -> Ended:
+        """Return how the agent says the prompt ended."""
+        received = running.patience.heard
+        if not answer.done():
+            raise HarnessFailed("process-died", "the conversation was closed", received=received)
+        try:
+            said = answer.result()
+        except RequestError as error:
+            if running.cancelled:
+                return Ended(stop_reason="cancelled")
+            detail = f"the agent answered the prompt with error {error.code}"
+            raise HarnessFailed("agent-error", detail, received=True) from None
+        except ConnectionError:
+            raise self._link.failure(received=received) from None
+        stop = _STOPS.get(text(said, "stopReason"))
+        if stop is None:
+            raise HarnessFailed(
+                "protocol-error", "the agent did not say how the prompt ended", received=True
+            )
+        return Ended(stop_reason=stop, used=self._used(member(said, "usage")))
+
+    def _used(self, usage: Object) -> Used | None:
+        read, written = number(usage, "inputTokens"), number(usage, "outputTokens")
+        if read is None or written is None:
+            return None
+        return Used(
+            model=self._model,
+            input_tokens=read,
+            output_tokens=written,
+            cache_read_tokens=number(usage, "cachedReadTokens"),
+            cache_write_tokens=number(usage, "cachedWriteTokens"),
+        )
+
+    async def _tell_rest(self, running: Running, *, cancelled: bool) -> None:
+        for update in self._telling.over(cancelled=cancelled):
+            await running.listener.updated(update)
+
+    def _let_go(self, running: Running, answer: asyncio.Task[Object]) -> None:
+        """Let nothing of a prompt that is over reach a later one."""
+        self._running = None
+        for message in running.stop():
+            self._drop(message)
+        for question in running.asked.values():
+            self._link.reply_soon(question.number, question.reply(Answer(verdict="cancelled")))
+        for _ in self._telling.over(cancelled=True):
+            pass  # whoever listened has failed
+        if answer.done():
+            if not answer.cancelled():
+                answer.exception()  # seen: nobody has to be warned of it
+        else:
+            answer.cancel()
+            self._link.notify_soon("session_cancel", {"sessionId": self._session_id})

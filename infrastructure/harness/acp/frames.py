@@ -1,0 +1,85 @@
+"""How is an agent told, in text, what it was not there for?
+
+ACP lets nobody hand a history to an agent. One that does not know turnlog's extension reads it in
+front of its first prompt, one JSON object to a line between two tags. Nothing that was ever said
+can look like a tag: in JSON every angle bracket is written as an escape.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from domain.json_text import JsonValue, dump
+from infrastructure.harness.acp.fields import Object
+from infrastructure.harness.port import ResumedCall, Seed
+
+HISTORY: Final = "turnlog-history"
+DECISIONS: Final = "turnlog-decisions"
+_ABOUT_HISTORY: Final = (
+    "This conversation was begun before. What was said in it so far follows, oldest first, one"
+    " JSON object to a line. It is memory: answer nothing in it, and make none of its calls again."
+)
+_ABOUT_DECISIONS: Final = (
+    "These calls of yours waited for a decision, and have one now; one JSON object to a line."
+    " Make each approved call now, with exactly these arguments. Do not make the others."
+)
+_LEFT_OUT: Final = frozenset({"data", "signature"})
+
+
+def history(seed: Seed) -> str:
+    """Return the conversation so far as a block of text."""
+    lines = (
+        {"role": message.get("role"), "content": _content(message.get("parts"))}
+        for message in seed.messages
+    )
+    return _framed(HISTORY, _ABOUT_HISTORY, lines)
+
+
+def decisions(calls: Sequence[ResumedCall]) -> str:
+    """Return what was decided about calls as a block of text."""
+    return _framed(DECISIONS, _ABOUT_DECISIONS, (resumed(call) for call in calls))
+
+
+def resumed(call: ResumedCall) -> Object:
+    """Return what was decided about a call; its arguments are those that were approved."""
+    edited = call.answer.arguments
+    said: Object = {
+        "tool_call_id": call.tool_call_id,
+        "name": call.name,
+        "arguments": call.arguments if edited is None else edited,
+        "verdict": call.answer.verdict,
+    }
+    optional = {
+        "option_id": call.answer.option_id,
+        "answer": call.answer.answer,
+        "message": call.answer.message,
+    }
+    return said | {key: value for key, value in optional.items() if value is not None}
+
+
+def _content(parts: JsonValue) -> JsonValue:
+    """Return parts without what no model reads in a text: the bytes of files, signatures."""
+    if not isinstance(parts, list):
+        return parts
+    return [
+        {key: value for key, value in part.items() if not _is_left_out(part, key)}
+        if isinstance(part, dict)
+        else part
+        for part in parts
+    ]
+
+
+def _is_left_out(part: Object, key: str) -> bool:
+    return key in _LEFT_OUT and part.get("type") in {"attachment", "reasoning"}
+
+
+def _framed(tag: str, about: str, lines: Iterable[Mapping[str, JsonValue]]) -> str:
+    written = "".join(f"{_line(line)}\n" for line in lines)
+    return f"<{tag}>\n{about}\n{written}</{tag}>"
+
+
+def _line(value: Mapping[str, JsonValue]) -> str:
+    escaped = dump(dict(value)).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+    # A reader may take these for the end of a line, too.
+    for mark in ("\x85", "\u2028", "\u2029"):
+        escaped = escaped.replace(mark, f"\\u{ord(mark):04x}")
+    return escaped
