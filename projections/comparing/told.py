@@ -46,6 +46,7 @@ class Told:
 
     Attributes:
         turn_id: The turn that it belongs to, if that is known.
+        author: Whose words it holds, if that is told.
     """
 
     index: int
@@ -53,6 +54,7 @@ class Told:
     role: Role
     parts: tuple[tuple[Part, Tokens], ...]
     turn_id: str | None = None
+    author: Part | None = None
 
     def place(self, tokens: Tokens = ()) -> Place:
         """Return where something in this message was told."""
