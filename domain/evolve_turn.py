@@ -1,11 +1,20 @@
 """What is a session after a turn began, ended, or used a model?"""
 
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+
 from domain import events as e
 from domain.draft import Draft
+from domain.json_text import NotJson
 from domain.paths import found_in, grown
 from domain.pieces import pieces_of
 from domain.place import place
+from domain.raw_json import without_raw
 from domain.state import Turn, TurnStatus
+
+_MILLISECOND: Final = 1_000
+_LONGEST_MS: Final = 2**53
 
 
 def turn_started(draft: Draft, event: e.TurnStarted) -> None:
@@ -62,13 +71,29 @@ def turn_ended(
             draft.head = head._replace(unverified_turns=head.unverified_turns + 1)
         elif count != records:
             draft.head = head._replace(miscounted_turns=head.miscounted_turns + 1)
+    ended_at = draft.fact.envelope.recorded_at
     draft.turn = turn._replace(
         status=status,
         records=records,
         ended_version=draft.version,
-        ended_at=draft.fact.envelope.recorded_at,
+        ended_at=ended_at,
         declared_records=count,
+        total_ms=_total_ms(event.timings, max(0, ended_at - turn.started_at) // _MILLISECOND),
     )
+
+
+def _total_ms(timings: object, recorded: int) -> int:
+    """Return `total` of the timings, if it can be one; else what the records say."""
+    if timings is None:
+        return recorded
+    try:
+        read = without_raw(timings)
+    except NotJson:
+        return recorded
+    total = read.get("total") if isinstance(read, Mapping) else None
+    if isinstance(total, bool) or not isinstance(total, int | float | Decimal):
+        return recorded
+    return int(total) if 0 <= total <= _LONGEST_MS else recorded
 
 
 def used(draft: Draft, event: e.UsageRecorded) -> None:

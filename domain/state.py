@@ -114,6 +114,7 @@ class Turn(NamedTuple):
         paused: Whether it waits for gates and for nothing else.
         path, path_reason: Whether a parked harness went on with it, and if not, why.
         history_from: Where the history of a harness that was started came from.
+        total_ms: How long it took, as its end tells, else from its first fact to its last.
     """
 
     turn_id: str
@@ -145,6 +146,7 @@ class Turn(NamedTuple):
     path: TurnPath | None = None
     path_reason: str | None = None
     history_from: str | None = None
+    total_ms: int | None = None
 
     @property
     def paused(self) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, select, text
 from domain.attachments import named_blobs
 from domain.blobs import Blob
 from domain.evolve import evolve
-from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, Seat, State
+from domain.state import Call, Changes, Checkpoint, Gate, Head, Move, Placed, Seat, State, Turn
 from infrastructure import tables as t
 from infrastructure.ancestry import folded_on
 from infrastructure.blobs import Entangled, completed, refer
@@ -28,7 +28,7 @@ from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
 from infrastructure.view_rows import XID, Values, message_values, move_values, values
-from infrastructure.writing import head_values, is_inherited, write_views
+from infrastructure.writing import head_values, is_inherited, project_of, write_views
 
 Key: TypeAlias = tuple[object, ...]
 Progress: TypeAlias = Callable[[int], None]
@@ -224,6 +224,9 @@ class _Folded:
             case Gate():
                 inherited = is_inherited(record, self._own.head)
                 row = values(record) | {"project_id": stream.project_id, "inherited": inherited}
+            case Turn():
+                project_id = project_of(record, self._own.head, stream.project_id)
+                row = values(record) | {"project_id": project_id}
             case Seat():
                 row = values(record) | {"project_id": stream.project_id}
             case Ancestor():

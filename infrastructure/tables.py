@@ -93,6 +93,18 @@ Index(
     sqlite_where=text("batch IS NOT NULL"),
     postgresql_where=text("batch IS NOT NULL"),
 )
+DISPATCHED: Final = (
+    "type IN ('dispatch-refused', 'harness-evicted', 'harness-parked', 'harness-resumed',"
+    " 'harness-started')"
+)
+"""Which facts tell how turns got their harnesses; as an index says it."""
+Index(
+    "ix_events_dispatched",
+    events.c.session_key,
+    events.c.version,
+    sqlite_where=text(DISPATCHED),
+    postgresql_where=text(DISPATCHED),
+)
 Index(
     "ix_events_schemas",
     events.c.session_key,
@@ -341,7 +353,20 @@ turns = Table(
     Column("path", String),
     Column("path_reason", String),
     Column("history_from", String),
+    Column("total_ms", BigInteger),
+    Column("project_id", String),  # null: what a fork says of a turn of its parent
     Index("ux_turns_number", "session_key", "number", unique=True),
+    Index(
+        "ix_turns_project",
+        "project_id",
+        "started_at",
+        "session_key",
+        "number",
+        "path",
+        "path_reason",
+        "status",
+        "total_ms",
+    ),
 )
 Index(
     "ix_turns_running",
@@ -538,6 +563,7 @@ Index(
     seats.c.project_id,
     seats.c.changed_at,
     seats.c.session_key,
+    seats.c.seat_id,
     sqlite_where=text("state <> 'gone'"),
     postgresql_where=text("state <> 'gone'"),
 )

@@ -200,7 +200,7 @@ FIELDS: Final[Mapping[type[Any], Callable[[Any], tuple[object, ...]]]] = {
 }
 """What gives a record's fields in the order that its statement wants, after the session's key."""
 
-UPSERT_TURN: Final = upsert(t.turns, ("session_key", *_NAMES[Turn]))
+UPSERT_TURN: Final = upsert(t.turns, ("session_key", "project_id", *_NAMES[Turn]))
 UPSERT_CALL: Final = upsert(t.calls, ("session_key", *_NAMES[Call]))
 UPSERT_GATE: Final = upsert(t.gates, ("session_key", "project_id", "inherited", *_NAMES[Gate]))
 UPSERT_MESSAGE: Final = upsert(t.messages, (column.name for column in t.messages.columns))

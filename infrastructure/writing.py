@@ -247,6 +247,11 @@ def is_inherited(gate: Gate, head: Head) -> bool:
     return gate.opened_version <= head.base_version
 
 
+def project_of(turn: Turn, head: Head, project_id: str) -> str | None:
+    """Return in whose list a turn stands: in none, if it is one of a fork's parent."""
+    return None if turn.started_version <= head.base_version else project_id
+
+
 def write_views(
     connection: Connection, session_key: int, project_id: str, changes: Sequence[Changes]
 ) -> None:
@@ -261,7 +266,13 @@ def write_views(
     messages = {message.index: message for change in changes for message in change.messages}
     losses = {loss.version: loss for change in changes for loss in change.losses}
     turn_of, call_of, gate_of, loss_of = (FIELDS[kind] for kind in (Turn, Call, Gate, Loss))
-    UPSERT_TURN.rows(connection, [(session_key, *turn_of(turn)) for turn in turns.values()])
+    UPSERT_TURN.rows(
+        connection,
+        [
+            (session_key, project_of(turn, changes[-1].head, project_id), *turn_of(turn))
+            for turn in turns.values()
+        ],
+    )
     UPSERT_CALL.rows(connection, [(session_key, *call_of(call)) for call in calls.values()])
     UPSERT_GATE.rows(
         connection,

@@ -398,6 +398,8 @@ def upgrade() -> None:
         sa.Column("path", sa.String(), nullable=True),
         sa.Column("path_reason", sa.String(), nullable=True),
         sa.Column("history_from", sa.String(), nullable=True),
+        sa.Column("total_ms", sa.BigInteger(), nullable=True),
+        sa.Column("project_id", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "turn_id", name=op.f("pk_turns")),
     )
     op.create_index(
@@ -623,7 +625,39 @@ def _create_lineages() -> None:
     )
 
 
+def _index_paths() -> None:
+    """Have it looked up which way turns got their harnesses, and which facts tell so."""
+    op.create_index(
+        "ix_turns_project",
+        "turns",
+        [
+            "project_id",
+            "started_at",
+            "session_key",
+            "number",
+            "path",
+            "path_reason",
+            "status",
+            "total_ms",
+        ],
+        unique=False,
+    )
+    dispatched = (
+        "type IN ('dispatch-refused', 'harness-evicted', 'harness-parked', 'harness-resumed',"
+        " 'harness-started')"
+    )
+    op.create_index(
+        "ix_events_dispatched",
+        "events",
+        ["session_key", "version"],
+        unique=False,
+        sqlite_where=sa.text(dispatched),
+        postgresql_where=sa.text(dispatched),
+    )
+
+
 def _create_seats() -> None:
+    _index_paths()
     op.create_table(
         "seats",
         sa.Column("session_key", sa.Integer(), nullable=False),
@@ -647,7 +681,7 @@ def _create_seats() -> None:
     op.create_index(
         "ix_seats_taken",
         "seats",
-        ["project_id", "changed_at", "session_key"],
+        ["project_id", "changed_at", "session_key", "seat_id"],
         unique=False,
         sqlite_where=sa.text("state <> 'gone'"),
         postgresql_where=sa.text("state <> 'gone'"),

@@ -6,6 +6,7 @@ from domain import commands as c
 from domain import events as e
 from domain.evolve import fold
 from domain.messages import Message
+from domain.raw_json import RawJson
 from domain.recorded import ProducerStamp
 from domain.refusals import (
     CallCompleted,
@@ -331,3 +332,29 @@ def test_a_turn_with_parts_keeps_them_apart_by_item() -> None:
 def test_a_refusal_names_the_turn(refusal: type[TurnExists | TurnOver | NoSuchTurn]) -> None:
     refused: Refusal = refusal("t1")
     assert (refused.at, "t1" in refused.detail) == (("turn_id",), True)
+
+
+@pytest.mark.parametrize(
+    ("timings", "expected"),
+    [
+        (None, 1_000),
+        (RawJson(b'{"total":1234.9}'), 1_234),
+        (RawJson(b'{"total":0}'), 0),
+        (RawJson(b'{"total":-1}'), 1_000),
+        (RawJson(b'{"total":1e300}'), 1_000),
+        (RawJson(b'{"total":true}'), 1_000),
+        (RawJson(b'{"total":"soon"}'), 1_000),
+        (RawJson(b'{"first_output":5}'), 1_000),
+        (RawJson(b"[5]"), 1_000),
+        (RawJson(b"{"), 1_000),
+    ],
+)
+def test_a_turn_took_what_its_end_tells_or_else_as_long_as_its_records(
+    timings: object, expected: int
+) -> None:
+    end = e.TurnCompleted(turn_id="t1", timings=timings)
+    assert turn(folded(started(), end)).total_ms == expected
+
+
+def test_a_turn_that_has_not_ended_has_no_duration() -> None:
+    assert turn(folded(started())).total_ms is None
