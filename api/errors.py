@@ -59,6 +59,8 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.InputStarted: "input-started",
     r.QueueFull: "queue-full",
     r.NothingToAccept: "nothing-to-accept",
+    r.TooManyFacts: "too-many-events",
+    r.TooManyBytes: "body-too-large",
     r.LineageTooDeep: "lineage-too-deep",
     r.ImportConflict: "import-conflict",
 }

@@ -326,6 +326,22 @@ class QueueFull(Refusal):
         self.limit = limit
 
 
+class TooManyFacts(Refusal):
+    """The request would record more facts than one transaction takes."""
+
+    def __init__(self, limit: int, *at: str | int) -> None:
+        super().__init__(f"this would be more than {limit} events at once; import it first", *at)
+        self.limit = limit
+
+
+class TooManyBytes(Refusal):
+    """The request would record more than one transaction takes."""
+
+    def __init__(self, limit: int, *at: str | int) -> None:
+        super().__init__(f"this would be more than {limit} bytes at once; import it first", *at)
+        self.limit = limit
+
+
 class NothingToAccept(Refusal):
     """The record is complete: there is no gap to accept."""
 
