@@ -99,6 +99,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             readiness=_named("Readiness"),
             **_HEAD,
         ),
+        fence=_NUMBER,
         rewind=_shape(
             target=_named("TurnInput"),
             rewind_version=_NUMBER,
@@ -305,6 +306,11 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Lineage": ("Ancestors from the root on, and a page of forks.", _named("Lineage")),
     "List Turns": ("A page of turns.", None),
     "Read Turn": ("The turn.", None),
+    "Renew Lease": (
+        "Until when the turn is held; null while it is paused.",
+        _shape(lease_until={"type": ["string", "null"], "format": "date-time"}),
+    ),
+    "Send Deltas": ("Who follows the session here is shown them.", None),
     "List Approvals": ("A page of gates that wait.", None),
     "Read Approval": ("The gate.", None),
     "List Session Approvals": ("A page of the session's gates.", None),

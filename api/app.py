@@ -35,6 +35,7 @@ from api.routes import (
     producers,
     project_events,
     readiness,
+    runs,
     search,
     sessions,
     state,
@@ -43,7 +44,7 @@ from api.routes import (
     usage,
     verify,
 )
-from api.sweeping import sweep
+from api.sweeping import sweep, watch_leases
 from infrastructure.composition import Turnlog
 
 DESCRIPTION = """
@@ -57,6 +58,7 @@ ROUTES: Final = (
     events,
     transcript,
     turns,
+    runs,
     approvals,
     fingerprint,
     readiness,
@@ -90,9 +92,10 @@ def create_app(log: Turnlog) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         app.state.turnlog = log
         log.following.start()
-        sweeping = create_task(sweep(log))
+        sweeping = [create_task(sweep(log)), create_task(watch_leases(log))]
         yield
-        sweeping.cancel()
+        for task in sweeping:
+            task.cancel()
         log.stop()
         await jobs.ended()
         app.state.turnlog = None

@@ -19,6 +19,7 @@ from domain.refusals import Refusal
 from domain.times import microseconds
 from infrastructure.appending import BatchRequest
 from infrastructure.proposing import proposal_of
+from infrastructure.runs import MOST_LEASE_S
 
 EVENTS_LIMIT: Final = 1_000
 EVENT_LIMIT: Final = 1024 * 1024
@@ -56,6 +57,22 @@ class AppendBody(Body):
     head: HeadBody | None = None
     open: OpenFields | None = None
     rewind: RewindFields | None = None
+    fence: Annotated[
+        StrictInt | None,
+        Field(ge=1, le=2**53, description="What a leased turn is written to with."),
+    ] = None
+    lease_s: Annotated[
+        StrictInt | None,
+        Field(
+            ge=1,
+            le=MOST_LEASE_S,
+            description=(
+                "With a `turn-started`: lease the turn for so many seconds; the answer has its "
+                "`fence`. With `fence`: renew the lease for so many; if absent, for as many as "
+                "before."
+            ),
+        ),
+    ] = None
     events: Annotated[list[EventBody], Field(min_length=1, max_length=EVENTS_LIMIT)]
 
 
@@ -71,6 +88,8 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
     if not is_id(producer.id):
         raise _flaw(ID_RULE, "producer", "id")
     rewind = None if append.rewind is None else _rewind(append, append.rewind)
+    if append.lease_s is not None and append.fence is None and not _starts(append):
+        raise _flaw("a lease is taken with a turn-started, or renewed with its fence", "lease_s")
     raw, events = raw_members_within(body.raw, "events")
     opening = raw_members(raw["open"]) if append.open is not None else {}
     return BatchRequest(
@@ -86,14 +105,20 @@ def batch_request(body: RawBody, expected_version: int | None) -> BatchRequest:
         claim=None if append.head is None else append.head.claim(),
         open=None if append.open is None else open_command(append.open, opening),
         rewind=rewind,
+        fence=append.fence,
+        lease_s=append.lease_s,
     )
 
 
 def _rewind(append: AppendBody, fields: RewindFields) -> Rewind:
     command = fields.command("rewind", asked=True)
-    if all(event.type != "turn-started" for event in append.events):
+    if not _starts(append):
         raise _flaw("a rewind goes with the turn-started that takes its place", "rewind")
     return command
+
+
+def _starts(append: AppendBody) -> bool:
+    return any(event.type == "turn-started" for event in append.events)
 
 
 def _previous(producer: ProducerBody) -> tuple[int, int] | None:

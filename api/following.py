@@ -1,17 +1,20 @@
 """How does a client follow a session live, without a gap and without a copy?
 
 What is there is read page by page, then the client is told that it is up to date, then what comes:
-woken at once by this process's own commits, and by looking now and then for those of others.
+woken at once by this process's own commits, and by looking now and then for those of others. What
+is not stored is shown too, while one is there to see it.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Final
 
 from sqlalchemy import Connection
 
 from api.errors import UNREACHABLE, unreachable
 from api.session_shapes import event_json
+from domain.raw_json import dumped
 from infrastructure.composition import Turnlog
+from infrastructure.deltas import Delta, Inbox
 from infrastructure.lineages import Lineage
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.events import history
@@ -36,15 +39,20 @@ async def follow(
     seen = start
     synced = False
     quiet = 0.0
-    with log.arrivals.listen(stream[:2]) as arrivals:
+    name = stream[:2]
+    with (
+        log.arrivals.listen(name) as arrivals,
+        log.deltas.listen(name, arrivals.nudge) as inbox,
+    ):
         while not log.stopping.is_set():
+            due = inbox.newest()
             try:
                 page = await log.read(_after(stream, lineage, seen))
             except UNREACHABLE as error:
                 yield frame("error", unreachable(error).body())
                 return
             if page:
-                yield b"".join(map(event_frame, page))
+                yield b"".join(_among(inbox, page))
                 seen = page[-1].envelope.version
                 quiet = 0.0
             # A log that lost its newest fact never comes to the watermark, only to its end.
@@ -55,12 +63,32 @@ async def follow(
                 continue
             if await gone():
                 return
-            waited = await arrivals.wait(LOOK_S)
+            waited = 0.0
+            shown = max(seen, due)  # of a log that lost its newest fact no event comes before it
+            while waited < LOOK_S and not arrivals.has_grown() and inbox.newest() <= shown:
+                if deltas := inbox.take(shown):
+                    yield b"".join(map(delta_frame, deltas))
+                    quiet = 0.0
+                waited += await arrivals.wait(LOOK_S - waited)
             quiet += waited
             if quiet >= HEARTBEAT_S:
                 quiet = 0.0
                 yield b": still here\n\n"
     yield frame("goaway", b'{"reason":"shutting-down"}')
+
+
+def _among(inbox: Inbox, page: Sequence[StoredFact]) -> Iterator[bytes]:
+    """Yield the frames of a page, and each delta after the event that it was sent after."""
+    for stored in page:
+        yield from map(delta_frame, inbox.take(stored.envelope.version - 1))
+        yield event_frame(stored)
+
+
+def delta_frame(delta: Delta) -> bytes:
+    """Return a frame without an id: a client goes on from the last event."""
+    lost = b"" if not delta.lost else b',"lost":%d' % delta.lost
+    turn_id = dumped(delta.turn_id)
+    return frame("delta", b'{"turn_id":%b,"delta":%b%b}' % (turn_id, delta.data, lost))
 
 
 def event_frame(stored: StoredFact) -> bytes:

@@ -65,6 +65,12 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     "too-many-events": ProblemType(
         413, "The batch has too many events", "give-up", "A batch holds 1 to 1,000 events."
     ),
+    "too-many-deltas": ProblemType(
+        413,
+        "The request has too many deltas",
+        "give-up",
+        "A request holds 1 to 256 deltas, of at most 256 KiB together.",
+    ),
     "invalid-cursor": ProblemType(
         400,
         "The cursor is not one of ours",

@@ -1,16 +1,23 @@
-"""When does a server look for what nobody needs? Soon after it starts, and then every hour."""
+"""When does a server look for what nobody needs, or nobody holds any more?
+
+Soon after it starts and then every hour; for leases that ended, every few seconds.
+"""
 
 import asyncio
 from contextlib import suppress
+from time import monotonic_ns
 from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from infrastructure.collecting import collect
 from infrastructure.composition import Turnlog
+from infrastructure.connecting import UnfitDatabase
+from infrastructure.recovering import Watch, recover
 
 FIRST_S: Final = 60
 EVERY_S: Final = 60 * 60
+LEASES_S: Final = 5.0
 
 
 async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) -> None:
@@ -19,4 +26,15 @@ async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) ->
     while True:
         with suppress(SQLAlchemyError):  # the database is away, or busy: the next time does as well
             await asyncio.to_thread(collect, log.database, log.now())
+        await asyncio.sleep(every)
+
+
+async def watch_leases(log: Turnlog, every: float = LEASES_S) -> None:
+    """Interrupt turns whose holders were lost, until cancelled."""
+    watch = Watch()
+    while True:
+        try:
+            await recover(log, watch, monotonic_ns() // 1_000)
+        except (SQLAlchemyError, UnfitDatabase):
+            watch.interrupted()
         await asyncio.sleep(every)

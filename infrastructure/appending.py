@@ -1,7 +1,7 @@
 """What happens to a producer's batch, from its claim to its answer?
 
-The checks in the order of the contract: epoch fence, duplicate, gap, expected version, then the
-rules. A batch that was taken before gets the facts that it became.
+The checks in the order of the contract: epoch fence, duplicate, the lease's fence, gap, expected
+version, then the rules. A batch that was taken before gets the facts that it became.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,17 @@ from domain.commands import (
 from domain.events import Opaque, RecordsLost
 from domain.keys import Keys, keys, keys_of
 from domain.recorded import ProducerStamp
-from domain.refusals import Fenced, NoSuchSession, RecordConflict
+from domain.refusals import (
+    Fenced,
+    NoSuchSession,
+    RecordConflict,
+    TurnFenced,
+    TurnInProgress,
+)
 from domain.state import State
+from infrastructure import leasing
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
+from infrastructure.leasing import Claim
 from infrastructure.producers import (
     EarlierBatch,
     OpenTurn,
@@ -47,6 +55,8 @@ class BatchRequest:
     Attributes:
         previous: The last (epoch, sequence) that the producer knows it wrote to this session.
         rewind: What goes out of sight before the events.
+        fence: The one that the producer was given with the lease of the session's turn.
+        lease_s: So long the lease is to last that it takes, for a turn that starts, or renews.
     """
 
     producer: ProducerStamp
@@ -56,14 +66,22 @@ class BatchRequest:
     claim: HeadClaim | None = None
     open: OpenSession | None = None
     rewind: Rewind | None = None
+    fence: int | None = None
+    lease_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchAnswer:
-    """What became of it; `replayed` if it had been taken before."""
+    """What became of it.
+
+    Attributes:
+        replayed: Whether it had been taken before.
+        fence: What its sender writes with from now on, while the turn is leased.
+    """
 
     appended: Appended
     replayed: bool
+    fence: int | None = None
 
 
 def append_batch(
@@ -100,21 +118,41 @@ def append_batch(
     if request.rewind is not None:
         steps.append(request.rewind)
     steps += [Record(proposal=proposal) for proposal in request.proposals]
+    claim = Claim(
+        owner=stamp.producer_id,
+        proposals=request.proposals,
+        fence=request.fence,
+        lease_s=request.lease_s,
+    )
+    asking = leasing.ask(attempt, target, claim)
     key, state = handler.state(attempt, target, _wanted(request, steps))
     if (
         known := _taken_before(handler, attempt, target, request, (key, state, current))
     ) is not None:
-        return BatchAnswer(appended=known, replayed=True)
-    appended = handler.carry_out(
-        attempt,
-        target,
-        steps,
-        caller=caller,
-        producer=stamp,
-        batch=len(request.proposals),
-        known=(key, state),
-    )
-    return BatchAnswer(appended=appended, replayed=False)
+        fence = leasing.first_fence(attempt.connection, key, claim)
+        return BatchAnswer(appended=known, replayed=True, fence=fence)
+    run = leasing.found(attempt, asking, key, state, claim)
+    try:
+        leasing.check(run, state, claim)
+    except TurnFenced:
+        handler.check_current(attempt, target, state.head)
+        raise
+    try:
+        appended = handler.carry_out(
+            attempt,
+            target,
+            steps,
+            caller=caller,
+            producer=stamp,
+            batch=len(request.proposals),
+            known=(key, state),
+        )
+    except TurnInProgress as refusal:
+        if run is not None and run.is_of(refusal.turn_id):
+            refusal.owner, refusal.lease_until = run.owner, run.lease_until
+        raise
+    fence = leasing.settle(attempt, target, (key, run), claim, appended, handler.now())
+    return BatchAnswer(appended=appended, replayed=False, fence=fence)
 
 
 def _wanted(request: BatchRequest, steps: Sequence[SessionCommand]) -> Keys:

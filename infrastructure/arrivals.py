@@ -25,6 +25,7 @@ class Listener:
     def __init__(self) -> None:
         self._loop: Final = asyncio.get_running_loop()
         self._event: Final = asyncio.Event()
+        self._grown = False
 
     async def wait(self, seconds: float) -> float:
         """Wait until something came, or `seconds` passed; return how long it was."""
@@ -34,8 +35,18 @@ class Listener:
         self._event.clear()
         return monotonic() - began
 
+    def has_grown(self) -> bool:
+        """Tell whether the session has grown since this was asked last."""
+        grown, self._grown = self._grown, False
+        return grown
+
     def wake(self) -> None:
         """Have the listener look; from any thread."""
+        self._grown = True
+        self.nudge()
+
+    def nudge(self) -> None:
+        """End the listener's waiting, though nothing was recorded; from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._event.set)
 

@@ -11,7 +11,8 @@ from domain.keys import NO_KEYS, Keys
 from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
 from domain.refusals import Refusal, SessionDamaged
-from domain.state import Head, State
+from domain.state import Head, State, Turn
+from infrastructure import runs
 from infrastructure.agreement import agreed_in_a_row
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
@@ -46,6 +47,7 @@ class Appended:
         facts: Everything that was recorded, in order.
         proposed: The facts that the caller's events became, in their order.
         created: Whether the session began with it.
+        open_turn: The turn that has not ended.
     """
 
     facts: Sequence[Recorded]
@@ -53,6 +55,7 @@ class Appended:
     head: Head
     readiness: Readiness
     created: bool
+    open_turn: Turn | None = None
 
 
 class CommandHandler:
@@ -114,6 +117,9 @@ class CommandHandler:
     ) -> Appended:
         """Decide `steps` and append what they cause; `lineage` is that of a fork that begins.
 
+        Unless they are a producer's, which sees to it itself, the lease of a turn that ends or
+        pauses is released.
+
         Raises:
             Refusal: nothing is written.
             Contended: another writer came first.
@@ -122,6 +128,11 @@ class CommandHandler:
         stamp = self._stamp(target, caller, producer, batch)
         outcome = self._decided(attempt, target, state, steps, stamp)
         facts = self._append(attempt, target, (key, lineage), state.head, outcome)
+        turn = _open_turn(state)
+        if producer is None and key is not None and turn is not None and not turn.paused:
+            after = outcome.state.turns[turn.turn_id]
+            if after.status != "running" or after.paused:
+                runs.let_go(attempt.connection, key, turn.turn_id)
         return self._appended(attempt, key, outcome, facts)
 
     def foresee(
@@ -148,9 +159,7 @@ class CommandHandler:
         """Judge the session of this key by its state, under the store's policy."""
         policy = self.policy(attempt)
         agreements = agreed_in_a_row(attempt.connection, key) if policy.require_agreement else 0
-        head = state.head
-        turn = None if head.turn_id is None else state.turns.get(head.turn_id)
-        return readiness(head, turn, policy, agreements)
+        return readiness(state.head, _open_turn(state), policy, agreements)
 
     def policy(self, attempt: Attempt) -> Policy:
         """Return what the store accepts."""
@@ -218,6 +227,7 @@ class CommandHandler:
             head=outcome.state.head,
             readiness=self.readiness(attempt, outcome.state, key),
             created=key is None and bool(facts),
+            open_turn=_open_turn(outcome.state),
         )
 
     def _append(
@@ -244,6 +254,11 @@ class CommandHandler:
                 state=outcome.state,
             )
         )
+
+
+def _open_turn(state: State) -> Turn | None:
+    turn_id = state.head.turn_id
+    return None if turn_id is None else state.turns.get(turn_id)
 
 
 def _mint() -> tuple[str, bytes]:

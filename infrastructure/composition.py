@@ -17,6 +17,7 @@ from infrastructure.arrivals import Arrivals
 from infrastructure.command_handler import CommandHandler
 from infrastructure.commit import Commit
 from infrastructure.database import Database, open_database
+from infrastructure.deltas import Deltas
 from infrastructure.event_log import EventLog
 from infrastructure.followers.following import Following, followers
 from infrastructure.runner import Attempt, Runner, Work
@@ -61,6 +62,7 @@ class Turnlog:
             require_agreement=settings.require_agreement,
         )
         self.arrivals: Final = Arrivals()
+        self.deltas: Final = Deltas()
         self.following: Final = Following(
             database, self.runner, followers(search=settings.search), now
         )

@@ -197,15 +197,21 @@ def check_fence(run: Run | None, turn_id: str | None, fence: int | None) -> None
     leased = run is not None and run.is_of(turn_id)
     if fence is None and not leased:
         return
-    current = 0 if run is None else run.fence
-    if fence != current:
-        raise TurnFenced(
-            fence,
-            current=current,
-            turn_id=None if run is None else run.turn_id,
-            owner=None if run is None else run.owner,
-            lease_until=0 if run is None else run.lease_until,
-        )
+    if run is None or fence != run.fence:
+        raise fenced(run, fence)
+
+
+def fenced(run: Run | None, fence: int | None) -> TurnFenced:
+    """Return the refusal of whoever writes with `fence`, which tells who holds the lease."""
+    if run is None:
+        return TurnFenced(fence, current=0, turn_id=None, owner=None, lease_until=0)
+    return TurnFenced(
+        fence,
+        current=run.fence,
+        turn_id=run.turn_id,
+        owner=run.owner,
+        lease_until=run.lease_until,
+    )
 
 
 def expired(connection: Connection, now: int, limit: int) -> Sequence[Expired]:

@@ -26,8 +26,8 @@ from domain.readiness import Readiness, readiness
 from domain.registry import KINDS
 from domain.state import Head
 from infrastructure.agreement import agreed_in_a_row
-from infrastructure.appending import append_batch
-from infrastructure.command_handler import Appended, Target
+from infrastructure.appending import BatchAnswer, append_batch
+from infrastructure.command_handler import Target
 from infrastructure.idempotency import Kept
 from infrastructure.lineages import Lineage, lineage
 from infrastructure.mapper import StoredFact, recorded_of
@@ -63,7 +63,9 @@ async def append_events(
 
     The answer leaves after the commit. The same batch again gets the first answer's events. With
     `rewind` the last turns go out of sight in the same commit, before the events: to edit what was
-    said and to have it answered anew is one request, and nothing goes if nothing could begin.
+    said and to have it answered anew is one request, and nothing goes if nothing could begin. With
+    `lease_s` a turn that starts is leased: from then on only a batch with the `fence` of the answer
+    writes to it, which renews the lease; when nobody renews it, the turn is interrupted.
     """
     body = await read_body(request)
     if len(body.raw) <= SHORT:
@@ -74,12 +76,12 @@ async def append_events(
     def write(attempt: Attempt) -> tuple[_Answer, Written]:
         taken = append_batch(log.handler, attempt, target, batch, caller)
         rewound = rewound_with(taken.appended.facts) if batch.rewind else NOTHING
-        answer = _answer(taken.appended, rewound, replayed=taken.replayed)
+        answer = _answer(taken, rewound)
         written = Written(
             status=201,
             first_version=taken.appended.facts[0].version,
             last_version=taken.appended.facts[-1].version,
-            result=b"{}" if key is None else _summary(taken.appended),
+            result=b"{}" if key is None else dumped(_standing(taken)),
         )
         return answer, written
 
@@ -211,7 +213,8 @@ async def stream_events(
     """Follow a session live: server-sent events, `id` = version, exactly once and in order.
 
     Frames: `event` (durable), `synced` once when everything that was there at the start has been
-    sent, `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
+    sent, `delta` (not stored, without an id: `turn_id` and a chunk of what it does, as its runner
+    sends it), `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
     """
     # A browser that reconnects asks for the same address again, `after` and all, with a header
     # that has come further since.
@@ -289,18 +292,19 @@ def _bounds(
     return _Bounds(last, beyond or None) if order == "asc" else _Bounds(beyond, last)
 
 
-def _answer(appended: Appended, rewound: Shape, *, replayed: bool) -> _Answer:
+def _answer(taken: BatchAnswer, rewound: Shape) -> _Answer:
+    appended = taken.appended
     events = [
         {"id": fact.envelope.event_id, "version": fact.version, "hash": fact.hash.hex()}
         | _minted(fact.event)
         for fact in appended.proposed
     ]
     return _Answer(
-        body=dumped({"events": events} | _standing(appended)),
+        body=dumped({"events": events} | _standing(taken)),
         rewound=rewound,
         head=appended.head,
         readiness=appended.readiness,
-        replayed=replayed,
+        replayed=taken.replayed,
     )
 
 
@@ -309,15 +313,13 @@ def _minted(event: object) -> Shape:
     return {} if gate_id is None else {"gate_id": gate_id}
 
 
-def _standing(appended: Appended) -> Shape:
-    return {
+def _standing(taken: BatchAnswer) -> Shape:
+    appended = taken.appended
+    standing: Shape = {
         "head": head_shape(appended.head),
         "readiness": readiness_shape(appended.readiness, appended.head),
     }
-
-
-def _summary(appended: Appended) -> bytes:
-    return dumped(_standing(appended))
+    return standing if taken.fence is None else standing | {"fence": taken.fence}
 
 
 def _kept_facts(

@@ -229,20 +229,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("parent_session_id IS NOT NULL"),
     )
     op.create_table(
-        "idempotency",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("request_digest", sa.LargeBinary(), nullable=False),
-        sa.Column("status", sa.SmallInteger(), nullable=True),
-        sa.Column("session_key", sa.Integer(), nullable=True),
-        sa.Column("first_version", sa.Integer(), nullable=True),
-        sa.Column("last_version", sa.Integer(), nullable=True),
-        sa.Column("result", sa.LargeBinary(), nullable=True),
-        sa.Column("claimed_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("project_id", "key", name=op.f("pk_idempotency")),
-    )
-    op.create_index("ix_idempotency_claimed_at", "idempotency", ["claimed_at"], unique=False)
-    op.create_table(
         "imports",
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("import_id", sa.String(), nullable=False),
@@ -314,36 +300,6 @@ def upgrade() -> None:
         unique=True,
         sqlite_where=sa.text("named"),
         postgresql_where=sa.text("named"),
-    )
-    op.create_table(
-        "runs",
-        sa.Column("session_key", sa.Integer(), nullable=False),
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("turn_id", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("owner", sa.String(), nullable=False),
-        sa.Column("fence", sa.BigInteger(), nullable=False),
-        sa.Column("begun", sa.BigInteger(), nullable=False),
-        sa.Column("lease_until", sa.BigInteger(), nullable=False),
-        sa.Column("lease_s", sa.BigInteger(), nullable=False),
-        sa.Column("heartbeat_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_runs")),
-    )
-    op.create_index(
-        "ix_runs_lease",
-        "runs",
-        ["lease_until"],
-        unique=False,
-        sqlite_where=sa.text("lease_until > 0"),
-        postgresql_where=sa.text("lease_until > 0"),
-    )
-    op.create_table(
-        "producers",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("producer_id", sa.String(), nullable=False),
-        sa.Column("epoch", sa.Integer(), nullable=False),
-        sa.Column("minted_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("project_id", "producer_id", name=op.f("pk_producers")),
     )
     op.create_table(
         "store",
@@ -453,6 +409,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("schema <> 1"),
     )
     _create_history()
+    _create_writers()
     op.create_table(
         "followers",
         sa.Column("follower", sa.String(), nullable=False),
@@ -559,6 +516,53 @@ def downgrade() -> None:
         op.drop_table(table)
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION turnlog_append_only()")
+
+
+def _create_writers() -> None:
+    op.create_table(
+        "producers",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("producer_id", sa.String(), nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("minted_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "producer_id", name=op.f("pk_producers")),
+    )
+    op.create_table(
+        "idempotency",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("request_digest", sa.LargeBinary(), nullable=False),
+        sa.Column("status", sa.SmallInteger(), nullable=True),
+        sa.Column("session_key", sa.Integer(), nullable=True),
+        sa.Column("first_version", sa.Integer(), nullable=True),
+        sa.Column("last_version", sa.Integer(), nullable=True),
+        sa.Column("result", sa.LargeBinary(), nullable=True),
+        sa.Column("claimed_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "key", name=op.f("pk_idempotency")),
+    )
+    op.create_index("ix_idempotency_claimed_at", "idempotency", ["claimed_at"], unique=False)
+    op.create_table(
+        "runs",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("begun", sa.BigInteger(), nullable=False),
+        sa.Column("lease_until", sa.BigInteger(), nullable=False),
+        sa.Column("lease_s", sa.BigInteger(), nullable=False),
+        sa.Column("heartbeat_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_runs")),
+    )
+    op.create_index(
+        "ix_runs_lease",
+        "runs",
+        ["lease_until"],
+        unique=False,
+        sqlite_where=sa.text("lease_until > 0"),
+        postgresql_where=sa.text("lease_until > 0"),
+    )
 
 
 def _create_history() -> None:

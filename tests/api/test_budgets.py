@@ -35,7 +35,7 @@ class Asking:
     client: TestClient
     session: str
     sequence: int = 0
-    known: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - the client's own
         return self.client.get(f"{BASE}{path}", params=query)
@@ -86,6 +86,12 @@ def imported(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
 def listed(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
     answer = asking.of_session("/approvals")
     asking.known["gate"] = answer.json()["items"][0]["gate_id"]
+    return answer
+
+
+def leased(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
+    answer = asking.append(started("t-leased"), lease_s=60)
+    asking.known["fence"] = answer.json()["fence"]
     return answer
 
 
@@ -180,6 +186,20 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "POST .../compact": lambda a: a.post(
         f"/sessions/{a.session}/compact", {"summary": "So far.", "through_message_id": "t-new:4"}
     ),
+    "POST .../events, a lease": leased,
+    "POST .../events, under a lease": lambda a: a.append(
+        said("t-leased", "Hm."), fence=a.known["fence"]
+    ),
+    "POST .../turns/{id}/heartbeat": lambda a: a.post(
+        f"/sessions/{a.session}/turns/t-leased/heartbeat", {"fence": a.known["fence"]}
+    ),
+    "POST .../turns/{id}/deltas": lambda a: a.post(
+        f"/sessions/{a.session}/turns/t-leased/deltas",
+        {"fence": a.known["fence"], "deltas": ["Hm."]},
+    ),
+    "POST .../events, the end of a lease": lambda a: a.append(
+        completed("t-leased"), fence=a.known["fence"]
+    ),
 }
 
 
@@ -203,9 +223,9 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../events, a turn": Budget(24, 15, 7, 1),
     "POST .../events, its session": Budget(20, 13, 10, 1),
     "POST .../events, one event": Budget(8, 8, 2, 1),
-    "POST .../events, once more": Budget(5, 6, 6, 0),
-    "POST .../events, a gate": Budget(8, 8, 2, 1),
-    "POST .../events, a decision": Budget(9, 9, 3, 1),
+    "POST .../events, once more": Budget(5, 7, 6, 0),
+    "POST .../events, a gate": Budget(9, 9, 2, 1),
+    "POST .../events, a decision": Budget(10, 10, 3, 1),
     "GET /approvals": Budget(1, 1, 4, 0),
     "GET .../approvals": Budget(2, 2, 5, 0),
     "GET .../approvals/{name}": Budget(2, 2, 5, 0),
@@ -221,11 +241,16 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET .../lineage": Budget(4, 4, 6, 0),
     "GET .../transcript, of a fork": Budget(6, 6, 5, 0),
     "POST .../events, a turn of a fork": Budget(28, 16, 13, 1),
-    "POST .../events, with a rewind": Budget(28, 17, 11, 1),
+    "POST .../events, with a rewind": Budget(29, 18, 11, 1),
     "POST .../rewind": Budget(13, 12, 10, 1),
     "POST .../rewind, tried": Budget(7, 7, 9, 0),
     "POST .../redo": Budget(11, 10, 6, 1),
     "POST .../compact": Budget(16, 15, 9, 1),
+    "POST .../events, a lease": Budget(9, 9, 3, 1),
+    "POST .../events, under a lease": Budget(9, 9, 2, 1),
+    "POST .../turns/{id}/heartbeat": Budget(5, 4, 5, 1),
+    "POST .../turns/{id}/deltas": Budget(3, 3, 5, 0),
+    "POST .../events, the end of a lease": Budget(8, 8, 2, 1),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),

@@ -1,0 +1,92 @@
+"""What becomes of a turn whose holder was not heard of until its lease ended?
+
+It is interrupted, once, by whichever server comes first. A server does so only after it has looked
+on, without its clock stepping, for as long as the lease lasts: whoever was cut off while the server
+was away, or held up as the machine slept, has had the time to come back.
+"""
+
+from functools import partial
+from typing import Final
+
+from domain.commands import InterruptTurn
+from domain.keys import Keys
+from domain.refusals import Refusal
+from infrastructure import runs
+from infrastructure.command_handler import Caller, CommandHandler, Target
+from infrastructure.commit import Contended
+from infrastructure.composition import Turnlog
+from infrastructure.run_rows import SECOND
+from infrastructure.runner import Attempt
+from infrastructure.runs import Expired
+
+OWNER_LOST: Final = "owner-lost"
+AT_ONCE: Final = 100
+STEP_US: Final = 2 * SECOND
+"""A clock that went so much further, or less far, than time did was set, or stood still."""
+
+
+class Watch:
+    """For how long this server has looked on. Microseconds; `ticks` never step."""
+
+    def __init__(self) -> None:
+        self._since: int | None = None
+        self._now = 0
+        self._ticks = 0
+
+    def look(self, now: int, ticks: int) -> int:
+        """Return for how long nothing kept holders from being heard, as far as is known here."""
+        stepped = abs((now - self._now) - (ticks - self._ticks)) > STEP_US
+        if self._since is None or stepped:
+            self._since = ticks
+        self._now, self._ticks = now, ticks
+        return ticks - self._since
+
+    def interrupted(self) -> None:
+        """Begin anew: holders could not be heard."""
+        self._since = None
+
+
+async def recover(log: Turnlog, watch: Watch, ticks: int) -> int:
+    """Interrupt the turns whose leases ended; return how many."""
+    now = log.now()
+    watched = watch.look(now, ticks)
+    if await log.read(lambda connection: runs.any_ahead(connection, now)):
+        await log.write(lambda attempt: runs.set_back(attempt.connection, now))
+    expired = await log.read(lambda connection: runs.expired(connection, now, AT_ONCE))
+    ended = 0
+    for each in expired:
+        if each.run.lease_s * SECOND <= watched:
+            ended += await _ended(log, each)
+    return ended
+
+
+async def _ended(log: Turnlog, expired: Expired) -> bool:
+    run = expired.run
+    try:
+        return await log.write(partial(interrupt, log.handler, expired))
+    except Contended:
+        return False  # it is looked at again soon
+    except Refusal:  # the session is gone, or damaged: nobody could go on with its turn
+        await log.write(
+            lambda attempt: runs.release(attempt.connection, run.session_key, run.fence)
+        )
+        return False
+
+
+def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bool:
+    """Interrupt a turn unless its holder was heard of, or somebody else came first.
+
+    Raises:
+        Contended: that happens at this moment; look again.
+        Refusal: the session is gone, or damaged.
+    """
+    run = expired.run
+    if runs.find(attempt.connection, run.session_key) != run:
+        return False
+    target = Target(project_id=run.project_id, session_id=expired.session_id)
+    interrupt_turn = InterruptTurn(turn_id=run.turn_id, reason=OWNER_LOST)
+    wanted = Keys(turns=frozenset({run.turn_id}))
+    done = handler.carry_out(attempt, target, [interrupt_turn], wanted, caller=Caller())
+    if done.facts:
+        runs.revoke(attempt.connection, run, handler.now())
+    return bool(done.facts)
