@@ -8,6 +8,7 @@ from domain.events import (
     ForkPoint,
     GateAnswerRefused,
     GateConsumed,
+    GateWithdrawn,
     HarnessEvent,
     QueueEvent,
     RequestEvent,
@@ -208,7 +209,13 @@ class Record:
 
 
 Own: TypeAlias = (
-    HarnessEvent | RequestEvent | QueueEvent | SettlingEvent | GateConsumed | GateAnswerRefused
+    HarnessEvent
+    | RequestEvent
+    | QueueEvent
+    | SettlingEvent
+    | GateConsumed
+    | GateWithdrawn
+    | GateAnswerRefused
 )
 """What turnlog sees and does itself."""
 

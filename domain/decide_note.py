@@ -34,6 +34,8 @@ def decide_note(state: State, event: Own) -> tuple[Decided, ...]:
             check_harness(state, event)
         case e.GateConsumed():
             return _consumed(state, event)
+        case e.GateWithdrawn():
+            return _withdrawn(state, event)
         case e.InterruptRequested(turn_id=turn_id, reason=reason, by=by):
             running_turn(state, turn_id)
             check_name(reason, "reason")
@@ -75,6 +77,14 @@ def _consumed(state: State, event: e.GateConsumed) -> tuple[Decided, ...]:
     if gate is None or gate.status not in _DECIDED:
         raise NoSuchGate("no decided gate has this gate_id", "gate_id")
     if gate.consumed_version is not None:
+        return ()
+    return (fact(event, turn_id=gate.turn_id),)
+
+
+def _withdrawn(state: State, event: e.GateWithdrawn) -> tuple[Decided, ...]:
+    check_name(event.reason, "reason")
+    gate = state.gates.get(event.gate_id)
+    if gate is None or gate.status != "open":
         return ()
     return (fact(event, turn_id=gate.turn_id),)
 

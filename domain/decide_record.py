@@ -18,11 +18,16 @@ from domain.state import State
 def decide_record(state: State, proposal: Proposal, *, imported: bool) -> tuple[Decided, ...]:
     """Return the proposed event, with those that follow from it before it.
 
+    What is imported is no producer's, whoever brings it.
+
     Raises:
         Refusal: the event contradicts the session, with its place inside the event's data.
     """
     decided = fact(
-        proposal.event, body=proposal.body, occurred_at=proposal.occurred_at, proposed=True
+        proposal.event,
+        body=proposal.body,
+        occurred_at=proposal.occurred_at,
+        proposed=not imported,
     )
     if proposal.blobs or proposal.offloaded:
         decided = decided._replace(blobs=proposal.blobs, offloaded=proposal.offloaded)

@@ -567,6 +567,20 @@ Index(
     sqlite_where=text("state <> 'gone'"),
     postgresql_where=text("state <> 'gone'"),
 )
+Index(
+    "ix_seats_kept",
+    seats.c.session_key,
+    seats.c.changed_version,
+    sqlite_where=text("state <> 'gone'"),
+    postgresql_where=text("state <> 'gone'"),
+)
+Index(
+    "ix_seats_owned",
+    seats.c.owner,
+    seats.c.session_key,
+    sqlite_where=text("state <> 'gone'"),
+    postgresql_where=text("state <> 'gone'"),
+)
 
 queue = Table(
     "queue",

@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection
 
 from domain.blobs import is_digest
-from domain.messages import Part
+from domain.json_text import JsonValue
+from domain.messages import Part, readable
 from infrastructure.blobs import content_of
 from infrastructure.reading.blobs import find_blob
 from projections.transcript import TranscriptMessage
@@ -31,6 +32,18 @@ def with_files(
 
     for message in messages:
         yield _filled(message, data)
+
+
+def with_files_of(
+    connection: Connection, project_id: str, parts: Iterable[Part]
+) -> list[dict[str, JsonValue]]:
+    """Return the parts of a message, its attachments with their bytes as above."""
+
+    def data(digest: str) -> str | None:
+        content = content_of(connection, project_id, digest)
+        return None if content is None else base64.b64encode(content).decode()
+
+    return readable([_with_data(part, data) for part in parts])
 
 
 def with_held_files(

@@ -690,6 +690,18 @@ def _create_seats() -> None:
         sqlite_where=sa.text("state <> 'gone'"),
         postgresql_where=sa.text("state <> 'gone'"),
     )
+    for name, columns in (
+        ("ix_seats_kept", ["session_key", "changed_version"]),
+        ("ix_seats_owned", ["owner", "session_key"]),
+    ):
+        op.create_index(
+            name,
+            "seats",
+            columns,
+            unique=False,
+            sqlite_where=sa.text("state <> 'gone'"),
+            postgresql_where=sa.text("state <> 'gone'"),
+        )
     op.create_table(
         "queue",
         sa.Column("session_key", sa.Integer(), nullable=False),

@@ -103,6 +103,13 @@ def test_a_decision_is_consumed_once() -> None:
         given(*history).when(Note(event=consumed)).then_refused(NoSuchGate, "gate_id")
 
 
+def test_a_gate_is_withdrawn_while_it_is_open() -> None:
+    withdrawn = e.GateWithdrawn(gate_id="g1", reason="cancelled")
+    given(OPENED, started(), asked()).when(Note(event=withdrawn)).then(withdrawn)
+    for history in ((OPENED, started()), (OPENED, started(), asked(), approved())):
+        given(*history).when(Note(event=withdrawn)).then_nothing()
+
+
 def test_nothing_is_accepted_as_missing_that_is_not() -> None:
     given(OPENED).when(Note(event=ACCEPTED)).then(ACCEPTED)
     given(OPENED).when(Note(event=e.GapAccepted(reasons=()))).then_refused(NothingToAccept)

@@ -1,0 +1,97 @@
+"""What does a request want of a session, whoever is going to run its turn?"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlalchemy import Connection
+
+from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
+from domain.dispatch.kinds import Shape
+from domain.dispatch.situation import Credentials, Policies, Standing
+from domain.recorded import ProducerStamp
+from domain.state import Head
+from projections.comparing.told import Form, Told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSeat:
+    """The harness that whoever asks holds for the session.
+
+    Attributes:
+        alive: Whether it can still be prompted.
+        credentials: What became of the credentials that it was given.
+    """
+
+    seat_id: str
+    alive: bool = True
+    credentials: Credentials = "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientHistory:
+    """What a client told of the conversation before what is new, in its own form."""
+
+    messages: Sequence[Told]
+    form: Form
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The configuration that is asked for.
+
+    Attributes:
+        fingerprint: Of all of it; None if none is stated.
+        facets: The digests of what is stated, by facet; empty if only the fingerprint is known.
+        standing: Why no harness could work with it, if none could.
+    """
+
+    fingerprint: str | None = None
+    facets: Mapping[str, str] = field(default_factory=dict[str, str])
+    standing: Standing = "present"
+
+
+Configured: TypeAlias = Callable[[Connection, int, Head], Wanted]
+"""What tells which configuration a session has, by its key and its head."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A request for a turn, or for the going on of one.
+
+    Attributes:
+        shape: What it carries.
+        turn_id: Of the turn that would begin.
+        start: Its `turn-started`; None if the request brings no new text.
+        answers: A `gate-decided` each.
+        prior: None if the client told nothing of the conversation before.
+        owner: The pool that would run it.
+        hosted: Whether that is this server's own.
+        config: What is asked for; or what tells what the session itself asks for.
+        configure: What the session's configuration becomes, if the request changes it.
+        seat: What that pool holds for the session; None if nothing.
+        standing: Why whoever asks could not run a turn now, whatever the log says.
+        continues: Whether it goes on with a turn whose gates are decided and that nobody runs.
+        queue_id: The input that waited, if it is one.
+        lease_s: How long the turn's lease is.
+        producer: The place of the turn's first batch in its producer's sequence.
+    """
+
+    shape: Shape
+    turn_id: str
+    owner: str
+    hosted: bool
+    start: Proposal | None = None
+    answers: tuple[Proposal, ...] = ()
+    prior: ClientHistory | None = None
+    claim: HeadClaim | None = None
+    rewind: Rewind | None = None
+    policies: Policies = field(default_factory=Policies)
+    config: Wanted | Configured = field(default_factory=Wanted)
+    configure: ConfigureSession | None = None
+    seat: HeldSeat | None = None
+    standing: Standing = "present"
+    continues: bool = False
+    queue_id: str | None = None
+    lease_s: int = 30
+    producer: ProducerStamp | None = None

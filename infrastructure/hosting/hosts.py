@@ -1,0 +1,309 @@
+"""How does a request get its turn run here: warm, cold, later, or not at all?
+
+One request of a session at a time is decided and recorded; what it began runs on by itself, whoever
+asked. A seat that was looked at and not used is parked as it was.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlalchemy import Connection
+
+from domain import commands as c
+from domain import events as e
+from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, Step
+from domain.refusals import NoSuchSession, Refusal
+from domain.state import Head
+from infrastructure.command_handler import Caller, Target
+from infrastructure.composition import Turnlog
+from infrastructure.harness.port import Answer
+from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
+from infrastructure.hosting.beginning import Dispatched, Means, Request, begin, refused
+from infrastructure.hosting.carrying import NewSeat, difference
+from infrastructure.hosting.configured import Configurations
+from infrastructure.hosting.journal import UNREACHABLE
+from infrastructure.hosting.launching import Launching
+from infrastructure.hosting.live import Live, Locks
+from infrastructure.hosting.outcomes import Paused
+from infrastructure.hosting.seeds import answer_of
+from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
+from infrastructure.runner import Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Took:
+    """What became of a request.
+
+    Attributes:
+        live: The turn that runs by it; None if none does here.
+        full: No harness could be started now: after so many seconds it is worth trying again.
+        queue_id: The input waits under this id.
+    """
+
+    dispatched: Dispatched
+    live: Live | None = None
+    full: int | None = None
+    queue_id: str | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """Return what was decided."""
+        return self.dispatched.decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request as it is decided and recorded."""
+
+    target: Target
+    key: SeatKey
+    ask: Ask
+    means: Means
+    caller: Caller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A parked seat, checked out to be used or given back."""
+
+    parked: Seat
+    seat: Seat
+
+
+class Hosting:
+    """The turns that this server runs on its own harnesses."""
+
+    def __init__(self, log: Turnlog, launching: Launching, configurations: Configurations) -> None:
+        """Take the log, what starts and runs harnesses, and what knows configurations."""
+        self._log: Final = log
+        self._launching: Final = launching
+        self._configurations: Final = configurations
+        self._locks: Final = Locks()
+        self.owner: Final = launching.owner
+        launching.promote = self.promote
+
+    @property
+    def launching(self) -> Launching:
+        """Return what runs the turns."""
+        return self._launching
+
+    async def take(
+        self, target: Target, ask: Ask, caller: Caller, request: bytes = b"null"
+    ) -> Took:
+        """Decide what comes of a request, record it, and have its turn run.
+
+        Raises:
+            Refusal: a rule of the log forbids it; nothing is recorded.
+        """
+        key = SeatKey(target.project_id, target.session_id)
+        ask = self._completed(ask)
+        async with self._locks.of(key):
+            took = await self._taken(target, key, ask, caller, request)
+        if _finishes_first(took.dispatched):
+            return await self._answered_first(target, ask, caller, request)
+        return took
+
+    async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool:
+        """Stop whatever runs in the session, or waits; False if nothing does.
+
+        Raises:
+            NoSuchSession: there is no such session.
+        """
+        key = SeatKey(target.project_id, target.session_id)
+        live = self._launching.live(key)
+        if live is not None:
+            await self._launching.stop(live, reason, caller.actor)
+            return True
+
+        def write(attempt: Attempt) -> bool:
+            session_key, state = self._log.handler.state(attempt, target)
+            turn_id = state.head.turn_id
+            if session_key is None or state.head.status in {"absent", "deleted"}:
+                raise NoSuchSession
+            turn = None if turn_id is None else state.turns.get(turn_id)
+            if turn_id is None or turn is None:
+                return False
+            steps: list[c.SessionCommand] = [
+                c.InterruptTurn(turn_id=turn_id, reason=reason, by=caller.actor)
+                if turn.paused
+                else c.Note(
+                    event=e.InterruptRequested(turn_id=turn_id, reason=reason, by=caller.actor)
+                )
+            ]
+            known = (session_key, state)
+            self._log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
+            return True
+
+        async with self._locks.of(key):
+            return await self._log.write(write)
+
+    async def promote(self, target: Target) -> None:
+        """Have the input that waits longest become a turn; replaced by what reads inputs."""
+
+    def _completed(self, ask: Ask) -> Ask:
+        """Have a request that states no configuration ask for the session's own."""
+        if ask.configure is not None or (
+            isinstance(ask.config, Wanted) and (ask.config.fingerprint or ask.config.facets)
+        ):
+            return ask
+        return replace(ask, config=self._configured)
+
+    def _configured(self, connection: Connection, key: int, head: Head) -> Wanted:
+        return self._configurations.of(connection, key, head).wanted
+
+    async def _taken(
+        self, target: Target, key: SeatKey, ask: Ask, caller: Caller, request: bytes
+    ) -> Took:
+        launching = self._launching
+        live = launching.live(key)
+        held = None if live is not None else self._checked_out(key)
+        seat = live.seat if live is not None else held.seat if held is not None else None
+        if seat is not None:
+            alive = seat.alive or live is not None
+            ask = replace(ask, seat=HeldSeat(seat_id=seat.seat_id, alive=alive))
+        means = Means(
+            new=NewSeat(seat_id=launching.mint()),
+            facets={} if seat is None else launching.facets_of(seat.seat_id),
+            only_warm=True,
+            request=request,
+            queue_id=launching.mint(),
+        )
+        asked = _Asked(target=target, key=key, ask=ask, means=means, caller=caller)
+        used = False
+        try:
+            done = await self._begin(asked)
+            if done.deferred and not _finishes_first(done):
+                used = True
+                return await self._cold(asked, done, held)
+            if held is not None and done.fence is not None:
+                used = True
+                return Took(dispatched=done, live=await self._warm(asked, done, held))
+            return await self._without_harness(asked, done, live)
+        finally:
+            if held is not None and not used:
+                launching.park_again(held.parked, held.seat)
+
+    async def _without_harness(self, asked: _Asked, done: Dispatched, live: Live | None) -> Took:
+        """Answer a request that starts nothing: refused, waiting, or told to what runs."""
+        match done.decision:
+            case Refuse() as refusal:
+                await self._note_refusal(asked, refusal)
+            case Queue():
+                return Took(dispatched=done, queue_id=asked.means.queue_id)
+            case Deliver() if live is not None:
+                await self._tell(live, done)
+                return Took(dispatched=done, live=live)
+            case _:
+                pass
+        return Took(dispatched=done)
+
+    def _checked_out(self, key: SeatKey) -> _Held | None:
+        parked = self._launching.pool.find(key)
+        if parked is None or parked.state == "busy":
+            return None
+        seat = self._launching.pool.checkout(parked.seat_id, key)
+        return None if seat is None else _Held(parked=parked, seat=seat)
+
+    async def _begin(self, asked: _Asked) -> Dispatched:
+        return await self._log.write(lambda attempt: begin(self._request(asked, attempt)))
+
+    def _request(self, asked: _Asked, attempt: Attempt) -> Request:
+        return Request(
+            handler=self._log.handler,
+            attempt=attempt,
+            target=asked.target,
+            ask=asked.ask,
+            means=asked.means,
+            caller=asked.caller,
+        )
+
+    async def _note_refusal(self, asked: _Asked, refusal: Refuse) -> None:
+        """Record it, if there is where; the answer does not depend on it."""
+        self._launching.counting.refused(refusal.code)
+        if refusal.code in {"no-such-session", "shutting-down"}:
+            return
+        with suppress(Refusal, *UNREACHABLE):
+            await self._log.write(lambda attempt: refused(self._request(asked, attempt), refusal))
+
+    async def _tell(self, live: Live, done: Dispatched) -> None:
+        """Give the answers to a harness that is in the middle of its turn."""
+        if live.run is None:
+            return  # it is being started, and finds them in the log
+        live.go_on()
+        for gate_id, answer in self._answers(done):
+            await live.run.answer(gate_id, answer)
+
+    def _answers(self, done: Dispatched) -> list[tuple[str, Answer]]:
+        found: list[tuple[str, Answer]] = []
+        for answered, proposal in zip(done.found.answered, done.ask.answers, strict=False):
+            event = proposal.event
+            if answered.gate is not None and isinstance(event, e.GateDecided):
+                found.append((answered.gate.gate_id, answer_of(event)))
+        return found
+
+    async def _warm(self, asked: _Asked, done: Dispatched, held: _Held) -> Live:
+        """Have the parked harness go on: with the new text, or with the answers it waits for."""
+        launching = self._launching
+        waiting = held.parked.run
+        if isinstance(waiting, Live) and isinstance(done.decision, Deliver):
+            assert done.fence is not None  # noqa: S101 - it was given the lease
+            waiting.seat = held.seat
+            waiting.journal.fence = done.fence
+            launching.go_on(waiting, self._answers(done))
+            return waiting
+        return launching.warm(asked.target, done, held.seat, held.parked, asked.caller)
+
+    async def _cold(self, asked: _Asked, done: Dispatched, held: _Held | None) -> Took:
+        """Make room, record the start, and have a harness started.
+
+        The parked one goes first, and says why; then everything is decided once more.
+        """
+        launching = self._launching
+        detail = difference(done.found, done.label)
+        if held is not None:
+            said = None if detail is None else detail.decode()
+            await launching.pool.evict(held.seat, done.label or "history", said)
+        try:
+            seat = await launching.pool.reserve(asked.key)
+        except PoolFull as full:
+            launching.counting.refused("pool-full")
+            return Took(dispatched=done, full=full.retry_after_s)
+        except (SeatBusy, PoolClosed):
+            return Took(dispatched=done, full=1)
+        new = NewSeat(seat_id=seat.seat_id, evicted=done.label, detail=detail)
+        again = replace(
+            asked,
+            ask=replace(asked.ask, seat=None, continues=isinstance(done.decision, Deliver)),
+            means=replace(asked.means, new=new, only_warm=False),
+        )
+        begun: Dispatched | None = None
+        try:
+            begun = await self._begin(again)
+        finally:
+            if begun is None or begun.fence is None:
+                await launching.pool.release(seat, "no-park")
+        if begun.fence is None:
+            return await self._without_harness(again, begun, None)
+        live = launching.cold(asked.target, begun, seat, asked.caller)
+        return Took(dispatched=begun, live=live)
+
+    async def _answered_first(
+        self, target: Target, ask: Ask, caller: Caller, request: bytes
+    ) -> Took:
+        """Have the turn that waited end with its answers, before the new text is said."""
+        shape = replace(ask.shape, kind="answer", prior=(), fresh=None)
+        answers = replace(ask, shape=shape, start=None, prior=None)
+        first = await self.take(target, answers, caller)
+        if first.live is None or isinstance(first.decision, Refuse):
+            return first
+        if isinstance(await first.live.wait(), Paused):
+            return first
+        text = replace(ask.shape, kind="minimal", prior=(), in_band=None)
+        return await self.take(
+            target, replace(ask, shape=text, answers=(), prior=None), caller, request
+        )
+
+
+def _finishes_first(done: Dispatched) -> bool:
+    return isinstance(done.decision, Begin) and Step.FINISH_TURN in done.decision.before

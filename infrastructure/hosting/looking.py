@@ -1,0 +1,73 @@
+"""What of a session's log bears on whether a harness still remembers it?
+
+A few look-ups by an index; none reads more of the session than was written since the harness
+was parked.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, select, text
+
+from domain.state import Head, Seat
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+from infrastructure.view_rows import seat_of
+
+OWN: Final = ("gate-decided", "gate-expired")
+"""Facts of its own turn that a parked harness learns by the answer."""
+OF_GATES: Final = ("gate-opened", "gate-decided", "gate-expired", "gate-withdrawn")
+MOST: Final = 20
+
+
+def _moves(types: tuple[str, ...], *, of_turn: bool) -> Prepared:
+    event = t.events.c
+    others = event.type.not_in(types)
+    strange = others | (event.turn_id != bindparam("turn_id")) if of_turn else others
+    return Prepared(
+        lambda _: (
+            select(event.version, event.type)
+            .where(
+                event.session_key == bindparam("session_key"),
+                event.version > bindparam("after"),
+                event.history,
+                strange,
+            )
+            .order_by(event.version)
+            .limit(MOST)
+        )
+    )
+
+
+_SINCE_PIN: Final = _moves(OWN, of_turn=True)
+_SINCE_CLAIM: Final = _moves(OF_GATES, of_turn=False)
+_KEPT: Final = Prepared(
+    lambda _: (
+        select(t.seats)
+        .where(t.seats.c.session_key == bindparam("session_key"), text("seats.state <> 'gone'"))
+        .order_by(t.seats.c.changed_version.desc())
+    )
+)
+
+
+def kept_seats(connection: Connection, key: int) -> Sequence[Seat]:
+    """Return the session's seats that are not gone, as the log has them; the newest first."""
+    return [seat_of(row) for row in _KEPT.run(connection, {"session_key": key})]
+
+
+def moved_since_pin(connection: Connection, key: int, head: Head, seat: Seat) -> list[Any]:
+    """Return what a parked harness does not know of, up to 20 facts: rows of version and type.
+
+    Decisions and the expiry of its own turn's gates do not count: it learns of them by the answer.
+    """
+    pinned = (seat.pin_history_version, seat.pin_fingerprint)
+    if pinned == (head.history_version, head.fingerprint):
+        return []
+    after = seat.pin_version or 0
+    params = {"session_key": key, "after": after, "turn_id": seat.turn_id or ""}
+    return list(_SINCE_PIN.run(connection, params))
+
+
+def moved_since_claim(connection: Connection, key: int, version: int) -> list[Any]:
+    """Return what changed the history after a version, but for gates; up to 20 facts."""
+    return list(_SINCE_CLAIM.run(connection, {"session_key": key, "after": version}))

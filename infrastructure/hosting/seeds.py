@@ -1,0 +1,117 @@
+"""What is a harness told that was started anew: of the conversation, and of what was decided?"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, select
+
+from domain import events as e
+from domain.json_text import JsonValue, parse
+from domain.messages import readable
+from domain.raw_json import RawJson
+from domain.state import Gate
+from infrastructure import tables as t
+from infrastructure.command_handler import Target
+from infrastructure.harness.port import Answer, ResumedCall, Seed
+from infrastructure.hosting.binding import CarriedDecision
+from infrastructure.prepared import Prepared
+from infrastructure.reading.facts import fact_at
+from infrastructure.reading.files import with_files
+from infrastructure.reading.moment import moment
+from infrastructure.reading.transcript import live_view
+from infrastructure.view_rows import gate_of
+
+_DECIDED: Final = ("allowed", "denied", "denied-by-policy", "answered")
+_UNCONSUMED: Final = Prepared(
+    lambda _: (
+        select(t.gates)
+        .where(
+            t.gates.c.session_key == bindparam("session_key"),
+            t.gates.c.turn_id == bindparam("turn_id"),
+            t.gates.c.status.in_(_DECIDED),
+            t.gates.c.consumed_version.is_(None),
+        )
+        .order_by(t.gates.c.closed_version)
+    )
+)
+
+
+def seed_of(connection: Connection, target: Target, fresh: str | None) -> Seed:
+    """Return what a model would see of the session, but for the turn `fresh` that begins now.
+
+    Raises:
+        NoSuchSession: it is gone.
+    """
+    found = moment(connection, target)
+    live = live_view(connection, found)
+    held = with_files(connection, target.project_id, live.messages)
+    messages: list[dict[str, JsonValue]] = [
+        {"role": message.role, "parts": [*readable(message.parts)]}
+        for message in held
+        if fresh is None or message.turn_id != fresh
+    ]
+    return Seed(messages=messages)
+
+
+def carried(connection: Connection, key: int, turn_ids: Sequence[str]) -> list[CarriedDecision]:
+    """Return what was decided of these turns and no harness was given yet, oldest first."""
+    found: list[CarriedDecision] = []
+    for turn_id in turn_ids:
+        params = {"session_key": key, "turn_id": turn_id}
+        for row in _UNCONSUMED.run(connection, params):
+            gate = gate_of(row)
+            decided = fact_at(connection, key, gate.closed_version or 0)
+            asked = fact_at(connection, key, gate.opened_version)
+            if isinstance(decided, e.GateDecided) and isinstance(asked, e.GateOpened):
+                found.append(_carried(gate, asked, decided))
+    return found
+
+
+def _carried(gate: Gate, asked: e.GateOpened, decided: e.GateDecided) -> CarriedDecision:
+    return CarriedDecision(
+        gate_id=gate.gate_id,
+        turn_id=gate.turn_id,
+        kind=gate.kind,
+        answer=answer_of(decided),
+        tool=asked.tool,
+        arguments=json_of(asked.arguments),
+        tool_call_id=asked.tool_call_id,
+        message=_question(asked),
+    )
+
+
+def answer_of(decided: e.GateDecided) -> Answer:
+    """Return what a harness is told of a decision."""
+    return Answer(
+        verdict=decided.verdict,
+        option_id=decided.option_id,
+        arguments=json_of(decided.arguments),
+        answer=json_of(decided.answer),
+        message=decided.message,
+    )
+
+
+def resumed(decisions: Sequence[CarriedDecision]) -> tuple[ResumedCall, ...]:
+    """Return the calls that a harness is to make, or not to make, by what was decided before."""
+    return tuple(
+        ResumedCall(
+            tool_call_id=each.tool_call_id,
+            name=each.tool,
+            arguments=each.arguments,
+            answer=each.answer,
+        )
+        for each in decisions
+        if each.tool_call_id is not None and each.tool is not None
+    )
+
+
+def json_of(value: object) -> JsonValue:
+    """Return what an opaque field of a fact says."""
+    return parse(value) if isinstance(value, RawJson) else None
+
+
+def _question(asked: e.GateOpened) -> str | None:
+    """Return the question as it is kept beside its options."""
+    options: Any = json_of(asked.options)
+    said = options.get("message") if isinstance(options, dict) else None
+    return said if isinstance(said, str) else None

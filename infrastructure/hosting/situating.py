@@ -1,0 +1,347 @@
+"""How do a request and a session stand to each other? All that the decision depends on, looked up.
+
+In one moment of the database, and by keys: nothing of it grows with the session, but for the
+comparison of what the client itself sent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from domain import commands as c
+from domain import events as e
+from domain.canonical import canonical
+from domain.configuration import differing
+from domain.decide_gate import resolve_gate
+from domain.dispatch.kinds import WITH_PRIOR
+from domain.dispatch.situation import (
+    Answers,
+    Claim,
+    Config,
+    ContinuedBy,
+    Seat,
+    SeatState,
+    Situation,
+    Standing,
+    Told,
+)
+from domain.dispatch.situation import Prior as PriorWord
+from domain.dispatch.situation import Run as RunWord
+from domain.json_text import JsonValue, parse
+from domain.keys import keys_of
+from domain.readiness import Readiness
+from domain.refusals import AmbiguousGate, NoSuchGate
+from domain.state import Gate, Head, State, Turn
+from domain.state import Seat as SeatRecord
+from infrastructure import runs
+from infrastructure.command_handler import CommandHandler, Target
+from infrastructure.hosting.asking import Ask, Wanted
+from infrastructure.hosting.looking import kept_seats, moved_since_claim, moved_since_pin
+from infrastructure.hosting.priors import Compared, compared_prior
+from infrastructure.reading.facts import fact_at
+from infrastructure.runner import Attempt
+
+_WORST: Final[tuple[Answers, ...]] = (
+    "unknown",
+    "ambiguous",
+    "decided-otherwise",
+    "gone",
+    "open",
+    "same-again",
+)
+_STATES: Final[dict[str, SeatState]] = {
+    "busy": "busy",
+    "idle": "idle",
+    "awaiting_approval": "awaiting",
+    "gone": "busy",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """How one answer stands to the gate that it names; None if it names none."""
+
+    standing: Answers
+    gate: Gate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A session as a request finds it.
+
+    Attributes:
+        seat: What the log knows of the seat that is looked at.
+        kept: The session's seats that are not gone, if they were looked up.
+        moved: What the seat does not know of: rows of version and type.
+        answered: How each answer stands.
+        wanted: The configuration that is asked for.
+        compared: What came of the client's history; None if it told none.
+    """
+
+    key: int | None
+    state: State
+    situation: Situation
+    readiness: Readiness
+    run: runs.Run | None
+    seat: SeatRecord | None
+    kept: Sequence[SeatRecord]
+    moved: Sequence[Any]
+    answered: Sequence[Answered]
+    compared: Compared | None
+    wanted: Wanted
+
+
+def situate(
+    handler: CommandHandler, attempt: Attempt, target: Target, ask: Ask, facets: Mapping[str, str]
+) -> Found:
+    """Return how `ask` finds the session; `facets` are those that its seat's harness applied.
+
+    Raises:
+        Refusal: the rewind that it asks for is none.
+    """
+    key, state = handler.state(attempt, target, keys_of(_possible(ask)))
+    head, now = state.head, handler.now()
+    if key is None or head.status in {"absent", "deleted"}:
+        return _nowhere(state, ask, handler.readiness(attempt, state, None))
+    run = runs.find(attempt.connection, key) if head.turn_id is not None else None
+    answered = [_answered(attempt, key, state, each, now) for each in ask.answers]
+    after, readiness = _after_rewind(handler, attempt, target, ask, (key, state))
+    compared = None
+    if ask.prior is not None and ask.shape.kind in WITH_PRIOR:
+        compared = compared_prior(attempt.connection, target, ask.prior, rewind=ask.rewind)
+    seat, kept = _seat_of(attempt, key, state, ask)
+    moved = (
+        []
+        if seat is None or seat.pin_version is None
+        else moved_since_pin(attempt.connection, key, head, seat)
+    )
+    turn = None if head.turn_id is None else state.turns.get(head.turn_id)
+    wanted = (
+        ask.config if isinstance(ask.config, Wanted) else ask.config(attempt.connection, key, head)
+    )
+    waiting = _open_after(state, answered)
+    situation = Situation(
+        kind=ask.shape.kind,
+        readiness=readiness,
+        session=_standing(head, ask, wanted),
+        claim=_claim(attempt, key, head, ask),
+        answers=_worst(answered),
+        run="idle" if ask.continues else _run(turn, run, now),
+        gates_open=bool(waiting),
+        rewind=ask.rewind is not None,
+        prior="absent" if compared is None else _prior(compared, after),
+        seat=_seat(seat, ask, moved, _config(seat, wanted, facets)),
+        policies=ask.policies,
+        continued_by=_continued_by(turn, run, ask),
+        told=Told(
+            turn_id=head.turn_id,
+            gate=waiting[0].gate_id if waiting else _first_gate(answered),
+            claimed_version=ask.claim.history_version if ask.claim else None,
+            history_version=head.history_version,
+            pinned_version=seat.pin_history_version if seat else None,
+            facets=_facets(wanted, facets),
+            difference=None if compared is None else compared.difference,
+        ),
+    )
+    return Found(
+        key=key,
+        state=state,
+        situation=situation,
+        readiness=readiness,
+        run=run,
+        seat=seat,
+        kept=kept,
+        moved=moved,
+        answered=answered,
+        compared=compared,
+        wanted=wanted,
+    )
+
+
+def _possible(ask: Ask) -> list[c.SessionCommand]:
+    """Return what the request may become, for what has to be looked up for it."""
+    steps: list[c.SessionCommand] = [c.Record(proposal=each) for each in ask.answers]
+    if ask.rewind is not None:
+        steps.append(ask.rewind)
+    if ask.start is not None:
+        steps.append(c.Record(proposal=ask.start))
+    if ask.seat is not None:
+        resumed = e.HarnessResumed(seat_id=ask.seat.seat_id, owner=ask.owner)
+        steps.append(c.Note(event=resumed))
+    if ask.producer is not None:
+        stamp = ask.producer
+        batch = c.Batch(
+            producer_id=stamp.producer_id, epoch=stamp.epoch, sequence=stamp.sequence, current=0
+        )
+        steps.append(c.BeginBatch(batch=batch, events=0))
+    return steps
+
+
+def _nowhere(state: State, ask: Ask, readiness: Readiness) -> Found:
+    gone: Standing = "deleted" if state.head.status == "deleted" else "absent"
+    return Found(
+        key=None,
+        state=state,
+        situation=Situation(kind=ask.shape.kind, readiness=readiness, session=gone),
+        readiness=readiness,
+        run=None,
+        seat=None,
+        kept=(),
+        moved=(),
+        answered=(),
+        compared=None,
+        wanted=Wanted(),
+    )
+
+
+def _after_rewind(
+    handler: CommandHandler,
+    attempt: Attempt,
+    target: Target,
+    ask: Ask,
+    known: tuple[int, State],
+) -> tuple[Head, Readiness]:
+    key, state = known
+    if ask.rewind is None:
+        return state.head, handler.readiness(attempt, state, key)
+    rewind = replace(ask.rewind, interrupt=True)  # whether it may, is decided later
+    would = handler.foresee(attempt, target, [rewind], known=(key, state))
+    return would.head, would.readiness
+
+
+def _standing(head: Head, ask: Ask, wanted: Wanted) -> Standing:
+    if head.status == "archived":
+        return "archived"
+    return ask.standing if ask.standing != "present" else wanted.standing
+
+
+def _claim(attempt: Attempt, key: int, head: Head, ask: Ask) -> Claim:
+    claim = ask.claim
+    if claim is None:
+        return "none"
+    if claim.history_version > head.history_version:
+        return "ahead"
+    if claim.history_version == head.history_version:
+        return "current" if claim.fingerprint == head.fingerprint.hex() else "mismatch"
+    since = moved_since_claim(attempt.connection, key, claim.history_version)
+    return "behind" if since else "behind-by-gates"
+
+
+def _answered(attempt: Attempt, key: int, state: State, answer: c.Proposal, now: int) -> Answered:
+    event = answer.event
+    assert isinstance(event, e.GateDecided)  # noqa: S101 - `Ask.answers` are decisions
+    try:
+        gate = resolve_gate(state, event)
+    except NoSuchGate:
+        return Answered(standing="unknown")
+    except AmbiguousGate:
+        return Answered(standing="ambiguous")
+    if gate.status in {"expired", "withdrawn"}:
+        return Answered(standing="gone", gate=gate)
+    if gate.status == "open":
+        late = gate.expires_at is not None and gate.expires_at <= now
+        return Answered(standing="gone" if late else "open", gate=gate)
+    first = fact_at(attempt.connection, key, gate.closed_version or 0)
+    same = isinstance(first, e.GateDecided) and _said(first) == _said(event)
+    return Answered(standing="same-again" if same else "decided-otherwise", gate=gate)
+
+
+def _said(decided: e.GateDecided) -> tuple[object, ...]:
+    """Return what a decision says, whichever way and under which name it came."""
+    return (
+        decided.verdict,
+        decided.option_id,
+        _canonical(decided.arguments),
+        _canonical(decided.answer),
+        decided.message,
+    )
+
+
+def _canonical(value: object) -> bytes | None:
+    if value is None:
+        return None
+    read: JsonValue = parse(value) if isinstance(value, bytes) else None
+    return canonical(read)
+
+
+def _worst(answered: Sequence[Answered]) -> Answers:
+    found = {each.standing for each in answered}
+    return next((standing for standing in _WORST if standing in found), "none")
+
+
+def _first_gate(answered: Sequence[Answered]) -> str | None:
+    return next((each.gate.gate_id for each in answered if each.gate is not None), None)
+
+
+def _open_after(state: State, answered: Sequence[Answered]) -> list[Gate]:
+    """Return the gates of the open turn that no answer of the request is for."""
+    taken = {each.gate.gate_id for each in answered if each.gate is not None}
+    return [
+        gate
+        for gate in state.gates.values()
+        if gate.status == "open"
+        and gate.turn_id == state.head.turn_id
+        and gate.gate_id not in taken
+    ]
+
+
+def _run(turn: Turn | None, run: runs.Run | None, now: int) -> RunWord:
+    if turn is None or turn.paused:
+        return "idle"
+    if run is None or not run.is_of(turn.turn_id):
+        return "external-run"
+    return "expired-lease" if 0 < run.lease_until <= now else "live-turn"
+
+
+def _continued_by(turn: Turn | None, run: runs.Run | None, ask: Ask) -> ContinuedBy:
+    """The one who asks continues its own turn; this server continues what no runner began."""
+    if turn is None:
+        return "us"
+    if run is not None and run.is_of(turn.turn_id) and run.owner == ask.owner:
+        return "us"
+    return "runner" if turn.producer_id is not None and ask.hosted else "us"
+
+
+def _prior(compared: Compared, after: Head) -> PriorWord:
+    return "nothing-known" if after.messages == 0 else compared.word
+
+
+def _seat_of(
+    attempt: Attempt, key: int, state: State, ask: Ask
+) -> tuple[SeatRecord | None, Sequence[SeatRecord]]:
+    """Return the seat to look at, and all that are kept if another than the asker's is meant."""
+    if ask.seat is not None:
+        known = state.seats.get(ask.seat.seat_id)
+        if known is not None and known.state != "gone":
+            return known, ()
+    kept = kept_seats(attempt.connection, key)
+    mine = [seat for seat in kept if seat.owner == ask.owner]
+    return next(iter(mine or kept), None), kept
+
+
+def _seat(seat: SeatRecord | None, ask: Ask, moved: Sequence[Any], config: Config) -> Seat | None:
+    if seat is None:
+        return None
+    held = ask.seat if ask.seat is not None and ask.seat.seat_id == seat.seat_id else None
+    return Seat(
+        state=_STATES[seat.state],
+        ours=seat.owner == ask.owner,
+        life="unnamed" if held is None else "alive" if held.alive else "died",
+        pinned=seat.pin_version is not None and not moved,
+        config=config,
+        credentials="ok" if held is None else held.credentials,
+    )
+
+
+def _config(seat: SeatRecord | None, wanted: Wanted, facets: Mapping[str, str]) -> Config:
+    if seat is None:
+        return "unstated"
+    if wanted.facets and facets:
+        return "differs" if differing(facets, wanted.facets) else "equal"
+    if wanted.fingerprint is None or seat.config_fingerprint is None:
+        return "unstated"
+    return "equal" if wanted.fingerprint == seat.config_fingerprint else "differs"
+
+
+def _facets(wanted: Wanted, facets: Mapping[str, str]) -> tuple[str, ...]:
+    return differing(facets, wanted.facets) if facets and wanted.facets else ()
