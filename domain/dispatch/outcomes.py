@@ -208,7 +208,7 @@ def history_from(outcome: Live | Resume | Cold) -> HistoryFrom:
 ACTIONS: Final[dict[Code, Action]] = {
     "no-such-session": "give-up",
     "session-archived": "refresh",
-    "session-suspended": "refresh",
+    "session-suspended": "give-up",
     "workspace-missing": "give-up",
     "shutting-down": "retry",
     "head-ahead-of-log": "send-full-history",

@@ -1,5 +1,7 @@
 """The tables that people read are what the decision does."""
 
+from api.problems import TYPES
+from domain.dispatch.outcomes import ACTIONS
 from tests.domain.dispatch.document import DOCUMENT, named, rendered, tables
 
 
@@ -16,3 +18,7 @@ def test_the_tables_are_those_of_the_decision() -> None:
 def test_a_stale_table_is_written_anew() -> None:
     stale = "<!-- table: existence -->\n| old |\n<!-- end -->\n"
     assert rendered(stale) == f"<!-- table: existence -->\n{tables()['existence']}\n<!-- end -->\n"
+
+
+def test_every_refusal_is_a_problem_with_the_same_action() -> None:
+    assert {code: TYPES[code].action for code in ACTIONS} == ACTIONS
