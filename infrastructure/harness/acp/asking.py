@@ -51,9 +51,10 @@ class Question:
         return chosen is None or chosen.kind.startswith("reject")
 
 
-def permission(number: JsonValue, params: Object, call: Call, *, takes_edits: bool) -> Question:
+def permission(
+    number: JsonValue, call: Call, options: tuple[Option, ...], *, takes_edits: bool
+) -> Question:
     """Return the question whether a call may be made."""
-    options = tuple(_options(params))
     asked = Asked(
         kind="permission",
         permission_id=_new_id(),
@@ -122,13 +123,14 @@ def _option(options: tuple[Option, ...], option_id: str | None) -> Option | None
     return next((option for option in options if option.option_id == option_id), None)
 
 
-def _options(params: Object) -> list[Option]:
-    return [
+def options_of(params: Object) -> tuple[Option, ...]:
+    """Return what a permission request offers, as far as it is known what that means."""
+    return tuple(
         Option(option_id=option_id, name=text(option, "name") or option_id, kind=_KINDS[kind])
         for option in objects(params, "options")
         if (option_id := text(option, "optionId")) is not None
         and (kind := text(option, "kind")) in _KINDS
-    ]
+    )
 
 
 def _filled_in(schema: Object, answer: Answer) -> Object:

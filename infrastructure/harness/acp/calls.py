@@ -8,6 +8,7 @@ later about it belongs to no later prompt.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import uuid4
 
 from domain.json_text import JsonValue
 from infrastructure.harness.acp.fields import (
@@ -86,7 +87,7 @@ class Calls:
 
     def asked(self, tool_call: Object) -> Call | None:
         """Return the call that a person is asked about; None if its prompt is over."""
-        call_id = text(tool_call, "toolCallId") or ""
+        call_id = text(tool_call, "toolCallId") or f"asked-{uuid4().hex}"
         if call_id not in self._now and call_id in self._left_open:
             return None
         return self._call(call_id, tool_call)

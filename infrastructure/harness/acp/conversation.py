@@ -72,6 +72,10 @@ class AcpHarness:
         """Tell whether a prompt runs."""
         return self._running is not None
 
+    def last_errors(self) -> bytes:
+        """Return the end of what its process wrote to its standard error; never for a log."""
+        return self._link.last_errors()
+
     async def prompt(self, prompt: Prompt, listener: Listener) -> Ended:
         """Say something, and wait for the end of what the agent does about it.
 
@@ -197,14 +201,15 @@ class AcpHarness:
         await running.listener.asked(question.asked)
 
     def _question(self, message: Message, params: Object) -> Question | None:
-        """Return what is asked; None for a form of another kind, or a call that is over."""
+        """Return what is asked; None if nobody can answer it, or its call is over."""
         asked_for, calls = message.get("id"), self._telling.calls
         if message["method"] == PERMISSION:
-            call = calls.asked(member(params, "toolCall"))
-            edits = self._link.takes_history
+            options = asking.options_of(params)
+            call = calls.asked(member(params, "toolCall")) if options else None
             if call is None:
                 return None
-            return asking.permission(asked_for, params, call, takes_edits=edits)
+            edits = self._link.takes_history
+            return asking.permission(asked_for, call, options, takes_edits=edits)
         if params.get("mode") != "form":
             return None
         return asking.form(asked_for, params, calls.known(text(params, "toolCallId")))

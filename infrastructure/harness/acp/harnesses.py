@@ -49,7 +49,9 @@ class AcpHarnesses:
         """
         definition = self._definition(start)
         key = (start.project_id, start.session_id)
-        await self._end_earlier(key)
+        earlier = self._held.pop(key, None)
+        if earlier is not None:
+            await earlier.close()
         folder = self._folder(start, definition)
         try:
             async with asyncio.timeout(definition.timeouts.start_s):
@@ -57,8 +59,10 @@ class AcpHarnesses:
         except TimeoutError:
             detail = f"{definition.name} was not ready in time"
             raise HarnessFailed("start-timeout", detail) from None
-        await self._end_earlier(key)
+        earlier = self._held.get(key)
         self._held[key] = harness
+        if earlier is not None:
+            await earlier.close()
         return harness
 
     async def close(self) -> None:
@@ -92,11 +96,6 @@ class AcpHarnesses:
         except BaseException:
             self._places.give_back_soon(place)
             raise
-
-    async def _end_earlier(self, key: tuple[str, str]) -> None:
-        earlier = self._held.pop(key, None)
-        if earlier is not None:
-            await earlier.close()
 
     def _definition(self, start: Start) -> Definition:
         if self._closed:

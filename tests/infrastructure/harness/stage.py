@@ -80,6 +80,13 @@ class Ear:
                 await self.news.wait()
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that nobody tells."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+
+
 def puppet(
     name: str = "puppet",
     *,

@@ -134,7 +134,7 @@ class Session:
         if outcome != "silence":
             self.agent.send(id=number, **outcome)
 
-    def step(self, params: Any, **step: Any) -> Any:  # noqa: C901, PLR0912 - one case for each kind
+    def step(self, params: Any, **step: Any) -> Any:  # noqa: C901, PLR0912, PLR0915 - a case for each kind
         more: dict[str, Any] = dict(step)
         kind = next(iter(step))
         value: Any = more.pop(kind)
@@ -158,18 +158,24 @@ class Session:
                 sys.stderr.write("e" * value)
                 sys.stderr.flush()
             case "ask" | "form" | "request":
-                method = {"ask": "session/request_permission", "form": "elicitation/create"}
+                methods = {"ask": "session/request_permission", "form": "elicitation/create"}
+                method = str(more.get("method", methods.get(kind)))
                 scope = {} if more.get("unscoped") else {"sessionId": self.session_id}
-                asked = self.agent.ask(method.get(kind, kind), {**scope, **value})
+                asked = self.agent.ask(method, {**scope, **value})
                 if not more.get("go_on"):
                     answer = self.agent.answers[asked].get()
                     self.say(json.dumps(answer))
             case "late":
                 self.late += value
+            case "pause":
+                threading.Event().wait(value)
+                self.say(more["say"])
             case "wait_cancel":
                 self.cancelled.wait()
             case "hang":
                 threading.Event().wait()
+            case "later":
+                threading.Timer(value, os._exit, [1]).start()
             case "exit":
                 os._exit(value)
             case "silence":
@@ -196,16 +202,18 @@ class Session:
         return None
 
     def report(self, what: str, params: Any) -> Any:
-        reports: dict[str, Callable[[], Any]] = {
-            "environment": lambda: dict(os.environ),
-            "folder": lambda: str(Path.cwd()),
-            "process": lambda: [os.getpid(), os.getsid(0)],
-            "new": lambda: self.params,
-            "prompt": lambda: params,
-            "asked": lambda: self.agent.asked,
-            "closed": lambda: self.agent.closed,
-            "authenticated": lambda: self.agent.authenticated,
-        }
+        reports = dict[str, Callable[[], Any]](
+            {
+                "environment": lambda: dict(os.environ),
+                "folder": lambda: str(Path.cwd()),
+                "process": lambda: [os.getpid(), os.getsid(0)],
+                "new": lambda: self.params,
+                "prompt": lambda: params,
+                "asked": lambda: self.agent.asked,
+                "closed": lambda: self.agent.closed,
+                "authenticated": lambda: self.agent.authenticated,
+            }
+        )
         return reports[what]()
 
 
