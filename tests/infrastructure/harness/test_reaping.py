@@ -32,7 +32,12 @@ async def serve():
 
 asyncio.run(serve())
 """
-STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(1, flush=True)\nsignal.pause()"
+STUBBORN = (
+    "import signal\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "print(1, flush=True)\n"
+    "signal.pause()\n"
+)
 
 
 @pytest.fixture(autouse=True)
