@@ -120,7 +120,7 @@ class Endings:
     def _ended(self, key: SeatKey, task: Task) -> None:
         self._endings.pop(key).limit.cancel()
         heir = self._heirs.pop(key, None)
-        if heir is not None and not heir.done():
+        if heir is not None:
             heir.set_result(None)
         else:
             self._room.give_back()

@@ -46,7 +46,7 @@ class Parking:
         """Return up to `count` idle seats, the one that was not used for longest first."""
         return tuple(islice(self._idle.values(), count))
 
-    def put(self, seat: Seat, ttl_s: int) -> None:
+    def put(self, seat: Seat, ttl_s: float) -> None:
         """Keep a seat for so long at most."""
         timer = self._timers.call_later(ttl_s, partial(self._expire, seat))
         self._places[seat.seat_id] = _Place(seat, timer)
@@ -74,8 +74,7 @@ class Parking:
 
     def _look_for_dead(self) -> None:
         self._look = None
-        for seat in [place.seat for place in self._places.values()]:
-            if not seat.alive:
-                self._let_go(seat, "process-died")
+        for seat in [place.seat for place in self._places.values() if not place.seat.alive]:
+            self._let_go(seat, "process-died")
         if self._places:
             self._look = self._timers.call_later(LOOK_S, self._look_for_dead)

@@ -70,24 +70,37 @@ class Pool:
         return None if seat_id is None else self._seats[seat_id]
 
     async def reserve(
-        self, key: SeatKey, *, reason: str = "supersede", detail: str | None = None
+        self,
+        key: SeatKey,
+        *,
+        replacing: Seat | None = None,
+        reason: str = "supersede",
+        detail: str | None = None,
     ) -> Seat:
         """Return a busy seat for a harness that is still to be started.
 
-        A parked seat of the session is let go first, for the reason given, and its place is taken
-        over: no other turn comes between. Else there may be room, or an idle seat is let go, or it
-        waits, first come, first served. Who is cancelled meanwhile takes none. Hand the seat back
-        by `park` or `release`, in a `finally`; await this directly, or a cancellation may lose it.
+        A parked seat of the session, or the one that the caller has, is let go first, for the
+        reason given, and its place is taken over: no other turn comes between. Else there may be
+        room, or an idle seat is let go, or it waits, first come, first served. Who is cancelled
+        meanwhile takes none. Hand the seat back by `park` or `release`, in a `finally`; await this
+        directly, or a cancellation may lose it.
+
+        Args:
+            key: Whose seat.
+            replacing: A seat of this session that the caller checked out.
+            reason: Why the session's seat is let go, if it has one.
+            detail: More of that.
 
         Raises:
-            SeatBusy: a turn of this session has its seat.
+            SeatBusy: another turn of this session has its seat.
             PoolFull: there was no room in time.
             PoolClosed: the process ends.
         """
         seat = self.find(key)
         if self._room.closed:
             raise PoolClosed
-        if key in self._reserving or (seat is not None and seat.state == "busy"):
+        mine = replacing is not None and self._held(replacing) is seat
+        if key in self._reserving or (seat is not None and seat.state == "busy" and not mine):
             raise SeatBusy(key)
         seat_id = self._mint()
         self._reserving.add(key)
@@ -148,24 +161,22 @@ class Pool:
                 the log, and is not kept.
             run: What the turn side wants back with it.
         """
-        held = self._held(seat)
         ttl_s = self._limits.idle_ttl_s if state == "idle" else self._limits.approval_ttl_s
-        keeps = self._limits.enabled and not self._room.closed and durable and ttl_s > 0
-        if held is None or not held.alive or not keeps:
+        if not self._limits.enabled or not durable or ttl_s == 0:
             return False
         now = self._now()
-        parked = replace(
-            held,
-            state=state,
-            warmth=warmth,
-            run=run,
-            last_used=now,
-            expires_at=now + ttl_s * _SECOND,
-        )
-        self._seats[seat.seat_id] = parked
-        self._parking.put(parked, ttl_s)
-        self._let_idle_go()
-        return True
+        new = replace(seat, state=state, warmth=warmth, run=run, last_used=now)
+        return self._keep(new, now + ttl_s * _SECOND)
+
+    def put_back(self, seat: Seat, parked: Seat) -> bool:
+        """Leave a seat that was checked out and not used as it was; False: the holder releases it.
+
+        Args:
+            seat: As `checkout` gave it.
+            parked: As it was before that; it does not wait any longer by having been looked at.
+        """
+        new = replace(seat, state=parked.state, last_used=parked.last_used)
+        return self._keep(new, parked.expires_at or 0)
 
     def let_go(self, seat: Seat, reason: str, detail: str | None = None) -> bool:
         """Begin to end a seat, busy or parked; False if it is gone, or in a later use than seen."""
@@ -233,6 +244,18 @@ class Pool:
             busy = seat.state == "busy"
             self._end(seat, "shutdown-in-flight" if busy else "shutdown-idle")
         await self._endings.finish(self._limits.shutdown_s)
+
+    def _keep(self, seat: Seat, until: int) -> bool:
+        """Park a seat that is busy now."""
+        held = self._held(seat)
+        left = until - self._now()
+        if held is None or not held.alive or self._room.closed or left <= 0:
+            return False
+        parked = replace(seat, harness=held.harness, expires_at=until)
+        self._seats[seat.seat_id] = parked
+        self._parking.put(parked, left / _SECOND)
+        self._let_idle_go()
+        return True
 
     def _held(self, seat: Seat) -> Seat | None:
         """Return the seat as it is now, if it is busy in the use that the caller was given."""

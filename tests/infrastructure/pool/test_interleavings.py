@@ -5,7 +5,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import settings
@@ -153,6 +153,26 @@ class Interleavings(RuleBasedStateMachine):
             assert (now.seat_id, taken.uses) == (seat.seat_id, now.uses + 1)
             assert now.state in {"idle", "awaiting_approval"}
             self.turns.append(Turn(key=seat.key, seat=taken))
+
+    @rule(pick=PICK)
+    def look(self, pick: int) -> None:
+        if seats := self.pool.seats():
+            self.loop.run_until_complete(self.looked_at(seats[pick % len(seats)]))
+
+    async def looked_at(self, parked: Seat) -> None:
+        taken = self.pool.checkout(parked.seat_id, parked.key)
+        if taken is not None and self.pool.put_back(taken, parked):
+            now = self.pool.find(parked.key)
+            assert now in {None, replace(parked, uses=taken.uses)}  # None: it made room
+        elif taken is not None:
+            self.turns.append(Turn(key=parked.key, seat=taken))
+
+    @precondition(lambda self: self.holding())
+    @rule(pick=PICK)
+    def start_anew(self, pick: int) -> None:
+        turn = self.holding()[pick % len(self.holding())]
+        new = self.pool.reserve(turn.key, replacing=turn.seat, reason="history")
+        self.turns.append(Turn(key=turn.key, asking=self.loop.create_task(new)))
 
     @rule(pick=PICK, waits=st.booleans())
     def evict(self, pick: int, waits: bool) -> None:

@@ -146,6 +146,39 @@ async def test_what_the_turn_side_left_comes_back_with_the_seat_and_stays_there(
     assert desk.seat(A).run is None
 
 
+@pytest.mark.parametrize("state", ["idle", "awaiting_approval"])
+@on_a_loop
+async def test_a_seat_that_was_only_looked_at_waits_no_longer_for_it(state: Parked) -> None:
+    desk = Desk(PoolLimits(approval_ttl_s=60))
+    run = object()
+    assert desk.pool.park(await desk.begun(A), state, WARMTH, run=run)
+    parked = desk.seat(A)
+    await desk.clock.let_pass(50)
+    busy = desk.pool.checkout(parked.seat_id, A)
+    assert busy is not None
+    await desk.clock.let_pass(5)
+
+    assert desk.pool.put_back(busy, parked)
+
+    assert desk.seat(A) == replace(parked, uses=2)
+    await desk.clock.let_pass(4.9)
+    assert desk.told == []
+    await desk.clock.let_pass(0.1)
+    assert desk.reasons == [("a", "expire" if state == "idle" else "approval-ttl-expire")]
+
+
+@on_a_loop
+async def test_a_seat_whose_time_is_over_while_it_is_looked_at_is_not_put_back() -> None:
+    desk = Desk()
+    parked = await desk.parked(A)
+    busy = desk.pool.checkout(parked.seat_id, A)
+    assert busy is not None
+    await desk.clock.let_pass(60)
+
+    assert not desk.pool.put_back(busy, parked)
+    assert desk.seat(A) == busy
+
+
 @pytest.mark.parametrize(
     ("limits", "state"),
     [

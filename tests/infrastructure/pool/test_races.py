@@ -175,3 +175,16 @@ async def test_a_harness_that_dies_and_a_timer_that_is_over_end_a_seat_once() ->
 
     assert harness.closed == 1
     assert desk.reasons == [("a", "process-died")]
+
+
+@on_a_loop
+async def test_who_waits_for_an_end_that_is_over_does_not_wait_for_the_successors() -> None:
+    desk = Desk()
+    old = await desk.begun(A)
+    await desk.pool.evict(old, "request")
+    new = await desk.begun(A, FakeHarness(slow=True))
+    desk.pool.let_go(new, "request")
+
+    await asyncio.wait_for(desk.pool.release(old, "not-parked"), 1)
+
+    assert desk.pool.counts().ending == 1

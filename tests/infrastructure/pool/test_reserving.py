@@ -101,6 +101,51 @@ async def test_who_lets_its_own_seat_go_takes_its_place_before_those_who_wait() 
 
 
 @on_a_loop
+async def test_a_turn_that_cannot_use_the_seat_it_took_gets_a_new_one_in_its_place() -> None:
+    desk = Desk(ONE)
+    parked = await desk.parked(A)
+    waiting = asks(desk, B)
+    taken = desk.pool.checkout(parked.seat_id, A)
+    await settle()
+
+    seat = await desk.pool.reserve(A, replacing=taken, reason="history", detail="rewound")
+
+    assert desk.told == [("a", "history", "rewound")]
+    assert desk.pool.seats() == (seat,)
+    assert not waiting.done()
+    waiting.cancel()
+
+
+@on_a_loop
+async def test_a_turn_replaces_no_seat_that_another_turn_has() -> None:
+    desk = Desk()
+    first = await desk.begun(A)
+    assert desk.pool.park(first, "idle", WARMTH)
+    second = desk.pool.checkout(first.seat_id, A)
+    other = await desk.begun(B)
+
+    for stale in (first, other):
+        with pytest.raises(SeatBusy):
+            await desk.pool.reserve(A, replacing=stale)
+
+    assert desk.seat(A) == second
+    assert desk.told == []
+
+
+@on_a_loop
+async def test_a_turn_whose_seat_is_gone_meanwhile_gets_a_new_one_all_the_same() -> None:
+    desk = Desk()
+    parked = await desk.parked(A)
+    taken = desk.pool.checkout(parked.seat_id, A)
+    await desk.pool.evict(desk.seat(A), "request")
+
+    seat = await desk.pool.reserve(A, replacing=taken, reason="history")
+
+    assert desk.reasons == [("a", "request")]
+    assert desk.seat(A) == seat
+
+
+@on_a_loop
 async def test_the_idle_seat_that_was_not_used_for_longest_makes_room() -> None:
     desk = Desk(PoolLimits(capacity=3))
     oldest = await desk.parked(A)
@@ -153,6 +198,39 @@ async def test_one_who_waits_costs_one_idle_seat() -> None:
 
     assert desk.reasons == [("a", "lru")]
     turn.cancel()
+
+
+@on_a_loop
+async def test_a_place_that_has_an_heir_is_none_for_who_waits() -> None:
+    desk = Desk(TWO)
+    await desk.parked(A, harness=FakeHarness(slow=True))
+    await desk.parked(B)
+    heir = asks(desk, A)
+    await settle()
+
+    assert (await desk.pool.reserve(C)).key == C
+
+    assert desk.reasons == [("a", "supersede"), ("b", "lru")]
+    heir.cancel()
+
+
+@on_a_loop
+async def test_a_place_whose_heir_gave_up_is_one_for_who_waits() -> None:
+    desk = Desk(TWO)
+    harness = FakeHarness(slow=True)
+    await desk.parked(A, harness=harness)
+    await desk.parked(B)
+    heir = asks(desk, A)
+    await settle()
+    heir.cancel()
+    await settle()
+
+    turn = asks(desk, C)
+    await settle()
+    harness.may_end.set()
+
+    assert (await turn).key == C
+    assert desk.reasons == [("a", "supersede")]
 
 
 @on_a_loop
