@@ -41,8 +41,8 @@ class Journal(Protocol):
         by then, and a consumption that is known, are passed over.
 
         Args:
-            events: What happened. The very same object comes again after `StoreAway`, and is
-                recorded once, whether or not the first attempt was.
+            events: What happened; with `release` perhaps nothing. The very same object comes again
+                after `StoreAway`, and is recorded once, whether or not the first attempt was.
             release: Whether the lease is let go: the turn waits, or is over.
 
         Raises:

@@ -1,0 +1,66 @@
+"""What does the run of a turn have to know before it begins?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from infrastructure.hosting.binding import CarriedDecision
+from infrastructure.hosting.deltas import Delta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parking:
+    """Whether and how the harness is kept after the turn, or while it waits.
+
+    Attributes:
+        idle_ttl_s, approval_ttl_s: So long at most; 0 keeps none.
+    """
+
+    config_fingerprint: str | None = None
+    prior_was_sent: bool = False
+    idle_ttl_s: int = 0
+    approval_ttl_s: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosted:
+    """Which turn runs, in which seat.
+
+    Attributes:
+        decided: Decisions that were taken while no harness ran, oldest first.
+        timings: Milliseconds that passed before: `queued`, `dispatch`, `harness_start`, `replay`.
+        started_ms: When the request came, by the surroundings' clock; None for now.
+        may_retry: Whether a harness that fails before anything came from it leaves the turn
+            running, for another attempt.
+    """
+
+    turn_id: str
+    seat_id: str
+    owner: str
+    parking: Parking = field(default_factory=Parking)
+    decided: tuple[CarriedDecision, ...] = ()
+    timings: Mapping[str, int] = field(default_factory=dict[str, int])
+    started_ms: float | None = None
+    may_retry: bool = False
+
+
+def _nobody(_: Delta) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a run takes from outside.
+
+    Attributes:
+        mint: Makes up an id that was never used: of gates, and of messages that are recorded
+            before they are whole.
+        clock: Milliseconds that only rise.
+        fan_out: Takes each piece as it comes, for whoever watches; see `deltas`. Must not wait.
+        sleep: Waits so many seconds.
+    """
+
+    mint: Callable[[], str]
+    clock: Callable[[], float]
+    fan_out: Callable[[Delta], None] = _nobody
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
