@@ -18,7 +18,7 @@ from domain.decided import fact
 from domain.keys import keys_of
 from domain.refusals import NoSuchSession
 from domain.registry import NAMES
-from domain.state import Head, TurnStatus
+from domain.state import Head, State, TurnStatus
 from infrastructure import runs
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, Target
@@ -90,7 +90,8 @@ class LogJournal:
             return self._stood(state.head, events, self._before + 1)
         run = runs.find(attempt.connection, key)
         runs.check_fence(run, self._turn_id, self.fence)
-        done = handler.carry_out(attempt, target, steps, caller=self._caller, known=(key, state))
+        wanted = [step for step in steps if not _is_settled(step, state)]
+        done = handler.carry_out(attempt, target, wanted, caller=self._caller, known=(key, state))
         if release:
             runs.release(attempt.connection, key, self.fence)
         else:
@@ -134,4 +135,15 @@ class LogJournal:
 def _step(event: e.SessionEvent) -> c.SessionCommand:
     if isinstance(event, _OWN):
         return c.Note(event=event)
-    return c.Record(proposal=proposal_of(NAMES[type(event)], encode(fact(event))))
+    proposal = proposal_of(NAMES[type(event)], encode(fact(event)))
+    return c.Record(proposal=proposal, imported=isinstance(event, e.GateWithdrawn))
+
+
+def _is_settled(step: c.SessionCommand, state: State) -> bool:
+    """Tell whether a gate that is to be withdrawn was answered meanwhile, or is gone."""
+    match step:
+        case c.Record(proposal=c.Proposal(event=e.GateWithdrawn(gate_id=gate_id))):
+            gate = state.gates.get(gate_id)
+            return gate is None or gate.status != "open"
+        case _:
+            return False
