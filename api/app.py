@@ -24,16 +24,20 @@ from api.routes import (
     compare,
     diff,
     events,
+    explaining,
     export,
     fingerprint,
     forks,
     history,
+    hosted_turns,
     imports,
     metrics,
     operations,
     page,
+    pool,
     producers,
     project_events,
+    project_turns,
     readiness,
     runs,
     search,
@@ -46,6 +50,8 @@ from api.routes import (
 )
 from api.sweeping import sweep, watch_leases
 from infrastructure.composition import Turnlog
+from infrastructure.harness.port import Harnesses
+from infrastructure.hosting.opening import hosting
 
 DESCRIPTION = """
 An append-only log of everything that happens in an agent's sessions. Every answer about a session
@@ -58,6 +64,9 @@ ROUTES: Final = (
     events,
     transcript,
     turns,
+    explaining,
+    project_turns,
+    pool,
     runs,
     approvals,
     fingerprint,
@@ -66,6 +75,7 @@ ROUTES: Final = (
     diff,
     history,
     forks,
+    hosted_turns,
     compaction,
     compare,
     agreement,
@@ -84,8 +94,11 @@ ROUTES: Final = (
 )
 
 
-def create_app(log: Turnlog) -> FastAPI:
-    """Build the application around an open log, which is told when it stops, and not closed."""
+def create_app(log: Turnlog, harnesses: Harnesses | None = None) -> FastAPI:
+    """Build the application around an open log, which is told when it stops, and not closed.
+
+    `harnesses` run turns in place of those that the settings define.
+    """
     jobs = ImportJobs()
 
     @asynccontextmanager
@@ -93,7 +106,10 @@ def create_app(log: Turnlog) -> FastAPI:
         app.state.turnlog = log
         log.following.start()
         sweeping = [create_task(sweep(log)), create_task(watch_leases(log))]
-        yield
+        async with hosting(log, harnesses) as found:
+            app.state.hosting = found
+            yield
+            app.state.hosting = None
         for task in sweeping:
             task.cancel()
         log.stop()
@@ -112,6 +128,7 @@ def create_app(log: Turnlog) -> FastAPI:
     )
     app.state.turnlog = log
     app.state.import_jobs = jobs
+    app.state.hosting = None
     add_error_handlers(app)
     app.state.metrics = Metrics(log)
     app.add_middleware(Measured, metrics=app.state.metrics)

@@ -56,6 +56,12 @@ def _claim(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a 
 
 _FORGET: Final = Prepared(_forget)
 _CLAIM: Final = Prepared(_claim)
+_UNCLAIM: Final = Prepared(
+    lambda _: t.idempotency.delete().where(
+        t.idempotency.c.project_id == bindparam("project_id"),
+        t.idempotency.c.key == bindparam("key"),
+    )
+)
 _KEEP: Final = Prepared(
     lambda _: (
         t.idempotency.update()
@@ -124,6 +130,11 @@ def claim(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
     if not _CLAIM.run(connection, who | blank | mine):
         raise Contended
     return None
+
+
+def unclaim(connection: Connection, key: IdempotencyKey) -> None:
+    """Give back a key that this transaction claimed: nothing was recorded for it."""
+    _UNCLAIM.run(connection, {"project_id": key.project_id, "key": key.key})
 
 
 def keep(connection: Connection, key: IdempotencyKey, kept: Kept) -> None:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from sqlalchemy import Connection
 
 from api.dependencies import KnownTags, Log, ProjectId, Session
+from api.gate_shapes import gate_shape
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, Place, cursor, place_of
 from api.problems import ProblemError
 from api.shapes import Shape
@@ -24,7 +25,6 @@ from infrastructure.reading.approvals import (
 )
 from infrastructure.reading.events import NEWEST_VERSION
 from infrastructure.reading.moment import Moment
-from projections.approvals import approval_shape
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["approvals"])
 Status = Annotated[GateFilter, Query(description="`open`: those that wait; `all`: decided too.")]
@@ -64,7 +64,7 @@ async def read_approval(
 ) -> Response:
     """Read one gate, by its `gate_id`; other ids are taken below its session."""
     found = await log.read(lambda connection: gate(connection, project_id, gate_id))
-    return Response(dumped(_shape(found)), media_type=MEDIA)
+    return Response(dumped(gate_shape(found)), media_type=MEDIA)
 
 
 @router.get("/sessions/{session_id}/approvals")
@@ -117,7 +117,7 @@ async def read_session_approval(
     """Read one gate of a session, by any of its names."""
 
     def look(connection: Connection, moment: Moment) -> Shape:
-        return _shape(named_gate(connection, target.project_id, moment.key, name))
+        return gate_shape(named_gate(connection, target.project_id, moment.key, name))
 
     return await view(log, target, known, look)
 
@@ -131,20 +131,9 @@ def _page(
     shown = found[:limit]
     last = shown[-1].gate if len(found) > limit else None
     return {
-        "items": [_shape(each, through) for each in shown],
+        "items": [gate_shape(each, through) for each in shown],
         "next_cursor": last and cursor(_place(last), parameters),
     }
-
-
-def _shape(found: GateView, through: int | None = None) -> Shape:
-    return approval_shape(
-        found.session_id,
-        found.gate,
-        found.opened,
-        found.closed,
-        found.closed_at,
-        found.through if through is None else through,
-    )
 
 
 def _place(gate: Gate) -> Place:

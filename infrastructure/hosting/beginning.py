@@ -11,6 +11,8 @@ from typing import assert_never
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.decision import dispatch
+from domain.dispatch.explaining import explain
+from domain.dispatch.kinds import PURE_ANSWERS
 from domain.dispatch.outcomes import (
     Begin,
     Cold,
@@ -83,6 +85,7 @@ class Dispatched:
         fence: Of the lease that was given for it.
         new: The seat that a harness would be started in.
         label: Why the seat that there is has to go, if it has to.
+        again: Whether these very answers came before, and their turn went on with them.
         deferred: Whether the decision is for a harness that has to be started first.
     """
 
@@ -95,6 +98,12 @@ class Dispatched:
     turn_id: str | None = None
     fence: int | None = None
     deferred: bool = False
+    again: bool = False
+
+    @property
+    def explain(self) -> str:
+        """Return for a person why it goes on so."""
+        return explain(self.decision, self.found.situation)
 
     @property
     def evicted(self) -> str | None:
@@ -117,6 +126,15 @@ def begin(request: Request) -> Dispatched:
     """
     handler, attempt, ask, means = request.handler, request.attempt, request.ask, request.means
     found = situate(handler, attempt, request.target, ask, means.facets)
+    if _was_answered(found):
+        return Dispatched(
+            found=found,
+            decision=Deliver(continuation="started"),
+            ask=ask,
+            new=means.new,
+            turn_id=_turn_of(found),
+            again=True,
+        )
     decision = dispatch(found.situation)
     match decision:
         case Queue():
@@ -261,11 +279,19 @@ def going_on(turn_id: str) -> c.Proposal:
     return c.Proposal(event=event, body=body)
 
 
+def _was_answered(found: Found) -> bool:
+    """Tell whether the same answers came before, and a harness was given them, or none waits."""
+    situation = found.situation
+    if situation.kind not in PURE_ANSWERS or situation.answers != "same-again":
+        return False
+    gates = [each.gate for each in found.answered if each.gate is not None]
+    open_turn = found.state.head.turn_id
+    return all(gate.consumed_version is not None or gate.turn_id != open_turn for gate in gates)
+
+
 def _turn_of(found: Found) -> str | None:
-    head = found.state.head
-    if head.turn_id is not None:
-        return head.turn_id
-    return next((each.gate.turn_id for each in found.answered if each.gate is not None), None)
+    named = next((each.gate.turn_id for each in found.answered if each.gate is not None), None)
+    return named or found.state.head.turn_id
 
 
 def _gate_ids(found: Found) -> Sequence[str]:

@@ -13,12 +13,13 @@ from sqlalchemy import Connection
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, Step
-from domain.refusals import NoSuchSession, Refusal
+from domain.refusals import MessageExists, NoSuchSession, Refusal
 from domain.state import Head
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
+from infrastructure.hosting.before import CameBefore, kept_of, turn_of_same
 from infrastructure.hosting.beginning import Dispatched, Means, Request, begin, refused
 from infrastructure.hosting.carrying import NewSeat, difference
 from infrastructure.hosting.configured import Configurations
@@ -27,6 +28,7 @@ from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Paused
 from infrastructure.hosting.seeds import answer_of
+from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
 from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
 from infrastructure.runner import Attempt
 
@@ -39,17 +41,19 @@ class Took:
         live: The turn that runs by it; None if none does here.
         full: No harness could be started now: after so many seconds it is worth trying again.
         queue_id: The input waits under this id.
+        again: The turn that this request began when it came before.
     """
 
-    dispatched: Dispatched
+    dispatched: Dispatched | None
     live: Live | None = None
     full: int | None = None
     queue_id: str | None = None
+    again: str | None = None
 
     @property
-    def decision(self) -> Decision:
-        """Return what was decided."""
-        return self.dispatched.decision
+    def decision(self) -> Decision | None:
+        """Return what was decided; None of a request that came before."""
+        return None if self.dispatched is None else self.dispatched.decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class _Asked:
     ask: Ask
     means: Means
     caller: Caller
+    once: IdempotencyKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +94,12 @@ class Hosting:
         return self._launching
 
     async def take(
-        self, target: Target, ask: Ask, caller: Caller, request: bytes = b"null"
+        self,
+        target: Target,
+        ask: Ask,
+        caller: Caller,
+        request: bytes = b"null",
+        once: IdempotencyKey | None = None,
     ) -> Took:
         """Decide what comes of a request, record it, and have its turn run.
 
@@ -99,13 +109,31 @@ class Hosting:
         key = SeatKey(target.project_id, target.session_id)
         ask = self._completed(ask)
         async with self._locks.of(key):
-            took = await self._taken(target, key, ask, caller, request)
-        if _finishes_first(took.dispatched):
+            try:
+                took = await self._taken(target, key, ask, caller, request, once)
+            except CameBefore as before:
+                return Took(dispatched=None, again=before.turn_id)
+            except MessageExists as exists:
+                message_id = exists.message_id
+                again = await self._log.read(
+                    lambda connection: turn_of_same(connection, target, ask, message_id)
+                )
+                if again is None:
+                    raise
+                return Took(dispatched=None, again=again)
+        if took.dispatched is not None and _finishes_first(took.dispatched):
             return await self._answered_first(target, ask, caller, request)
         return took
 
-    async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool:
-        """Stop whatever runs in the session, or waits; False if nothing does.
+    def runs(self, target: Target, turn_id: str) -> Live | None:
+        """Return a turn that runs here, by its id."""
+        live = self._launching.live(SeatKey(target.project_id, target.session_id))
+        return live if live is not None and live.turn_id == turn_id else None
+
+    async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool | None:
+        """Stop whatever runs in the session, or waits; None if nothing does.
+
+        False if another program runs it, which is asked to stop.
 
         Raises:
             NoSuchSession: there is no such session.
@@ -116,14 +144,14 @@ class Hosting:
             await self._launching.stop(live, reason, caller.actor)
             return True
 
-        def write(attempt: Attempt) -> bool:
+        def write(attempt: Attempt) -> bool | None:
             session_key, state = self._log.handler.state(attempt, target)
             turn_id = state.head.turn_id
             if session_key is None or state.head.status in {"absent", "deleted"}:
                 raise NoSuchSession
             turn = None if turn_id is None else state.turns.get(turn_id)
             if turn_id is None or turn is None:
-                return False
+                return None
             steps: list[c.SessionCommand] = [
                 c.InterruptTurn(turn_id=turn_id, reason=reason, by=caller.actor)
                 if turn.paused
@@ -133,7 +161,7 @@ class Hosting:
             ]
             known = (session_key, state)
             self._log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
-            return True
+            return turn.paused
 
         async with self._locks.of(key):
             return await self._log.write(write)
@@ -153,7 +181,13 @@ class Hosting:
         return self._configurations.of(connection, key, head).wanted
 
     async def _taken(
-        self, target: Target, key: SeatKey, ask: Ask, caller: Caller, request: bytes
+        self,
+        target: Target,
+        key: SeatKey,
+        ask: Ask,
+        caller: Caller,
+        request: bytes,
+        once: IdempotencyKey | None,
     ) -> Took:
         launching = self._launching
         live = launching.live(key)
@@ -169,10 +203,12 @@ class Hosting:
             request=request,
             queue_id=launching.mint(),
         )
-        asked = _Asked(target=target, key=key, ask=ask, means=means, caller=caller)
+        asked = _Asked(target=target, key=key, ask=ask, means=means, caller=caller, once=once)
         used = False
         try:
             done = await self._begin(asked)
+            if done.again:
+                return Took(dispatched=None, again=done.turn_id)
             if done.deferred and not _finishes_first(done):
                 used = True
                 return await self._cold(asked, done, held)
@@ -206,7 +242,22 @@ class Hosting:
         return None if seat is None else _Held(parked=parked, seat=seat)
 
     async def _begin(self, asked: _Asked) -> Dispatched:
-        return await self._log.write(lambda attempt: begin(self._request(asked, attempt)))
+        once = asked.once
+
+        def write(attempt: Attempt) -> Dispatched:
+            if once is None:
+                return begin(self._request(asked, attempt))
+            kept = claim(attempt.connection, once, self._log.now())
+            if kept is not None:
+                raise CameBefore(kept)
+            done = begin(self._request(asked, attempt))
+            if done.appended is None:
+                unclaim(attempt.connection, once)
+            else:
+                keep(attempt.connection, once, kept_of(done))
+            return done
+
+        return await self._log.write(write)
 
     def _request(self, asked: _Asked, attempt: Attempt) -> Request:
         return Request(
@@ -261,11 +312,13 @@ class Hosting:
         """
         launching = self._launching
         detail = difference(done.found, done.label)
-        if held is not None:
-            said = None if detail is None else detail.decode()
-            await launching.pool.evict(held.seat, done.label or "history", said)
         try:
-            seat = await launching.pool.reserve(asked.key)
+            seat = await launching.pool.reserve(
+                asked.key,
+                replacing=None if held is None else held.seat,
+                reason=done.label or "history",
+                detail=None if detail is None else detail.decode(),
+            )
         except PoolFull as full:
             launching.counting.refused("pool-full")
             return Took(dispatched=done, full=full.retry_after_s)
@@ -276,6 +329,7 @@ class Hosting:
             asked,
             ask=replace(asked.ask, seat=None, continues=isinstance(done.decision, Deliver)),
             means=replace(asked.means, new=new, only_warm=False),
+            once=asked.once if done.appended is None else None,
         )
         begun: Dispatched | None = None
         try:

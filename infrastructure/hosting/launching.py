@@ -53,7 +53,7 @@ class Launching:
         configurations: Configurations,
         limits: PoolLimits,
         counting: Counting,
-        fan_out: Callable[[Target, Told], None],
+        fan_out: Callable[[Target, str, Told], None],
     ) -> None:
         """Take what starts harnesses, and who is told of each piece that they say."""
         self._log: Final = log
@@ -89,18 +89,7 @@ class Launching:
 
     def park_again(self, parked: Seat, seat: Seat) -> None:
         """Give back a seat that was looked at and not used."""
-        state = parked.state
-        kept = (
-            state in {"idle", "awaiting_approval"}
-            and parked.warmth is not None
-            and self.pool.park(
-                seat,
-                "idle" if state == "idle" else "awaiting_approval",
-                parked.warmth,
-                run=parked.run,
-            )
-        )
-        if not kept:
+        if not self.pool.put_back(seat, parked):
             self._spawn(self.pool.release(seat, "process-died"))
 
     def warm(
@@ -369,7 +358,7 @@ class Launching:
 
     def _tell(self, live: Live, delta: Told) -> None:
         live.tell(delta)
-        self._fan_out(live.target, delta)
+        self._fan_out(live.target, live.turn_id, delta)
 
     def _configuration(self, connection: Connection, target: Target) -> Configuration:
         key, head, _ = session_head(connection, target)

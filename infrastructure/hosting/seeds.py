@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, select, text
 
 from domain import events as e
 from domain.json_text import JsonValue, parse
@@ -28,7 +28,7 @@ _UNCONSUMED: Final = Prepared(
         .where(
             t.gates.c.session_key == bindparam("session_key"),
             t.gates.c.turn_id == bindparam("turn_id"),
-            t.gates.c.status.in_(_DECIDED),
+            text(f"gates.status IN {_DECIDED}"),
             t.gates.c.consumed_version.is_(None),
         )
         .order_by(t.gates.c.closed_version)

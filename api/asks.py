@@ -1,0 +1,187 @@
+"""What does a request for a turn ask for?
+
+The same for `POST /turns` and `POST /dispatch`: messages in any form that a comparison reads,
+answers, what the caller believes the history to be, and what is to be done about each obstacle.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+from sqlalchemy import Connection
+
+from api.body import SHORT, Body, RawBody
+from api.history_bodies import HeadBody, RewindFields
+from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
+from domain.dispatch.kinds import Shape, shape_of
+from domain.dispatch.situation import Policies
+from domain.json_text import JsonValue, raw_members
+from domain.raw_json import RawJson
+from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
+from infrastructure.hosting.answers import decisions
+from infrastructure.hosting.asking import Ask, ClientHistory
+from infrastructure.hosting.priors import ends_unanswered
+from infrastructure.hosting.requests import Heard, answers_of, heard, prior_of, start_of
+from projections.comparing.told import Form
+
+MESSAGES_LIMIT: Final = 10_000
+
+
+class TurnBody(Body):
+    """A request for a turn: messages, or answers, or both."""
+
+    messages: Annotated[
+        list[Any],
+        Field(
+            default_factory=list[Any],
+            max_length=MESSAGES_LIMIT,
+            description="The newest message alone, or the full history with it at its end. "
+            "Leading system and developer messages are configuration.",
+        ),
+    ]
+    form: Annotated[
+        Form | None,
+        Field(
+            alias="format",
+            description="The form of the messages; told by their shape if it is absent.",
+        ),
+    ] = None
+    answers: Annotated[
+        list[Any],
+        Field(
+            default_factory=list[Any],
+            description="What gates are answered: `gate` (gate id, permission id or tool call id), "
+            "`verdict` (approved, denied, answered), and `option_id`, `arguments`, `answer`, "
+            "`message`, `on_behalf_of` where they say something.",
+        ),
+    ]
+    config: Annotated[
+        dict[str, Any] | None,
+        Field(description="The session's configuration from this turn on; absent: as it is."),
+    ] = None
+    head: Annotated[
+        HeadBody | None, Field(description="The history that the caller believes to be the newest.")
+    ] = None
+    rewind: Annotated[
+        RewindFields | None, Field(description="What goes out of sight before the turn begins.")
+    ] = None
+    on_busy: Annotated[
+        Literal["reject", "queue", "interrupt", "steer"],
+        Field(description="What becomes of the request while a turn runs."),
+    ] = "reject"
+    on_gate: Annotated[
+        Literal["reject", "queue", "withdraw"],
+        Field(description="What becomes of new text while a gate is open."),
+    ] = "reject"
+    on_divergence: Annotated[
+        Literal["default", "adopt", "reject"],
+        Field(description="What becomes of a history that is not ours."),
+    ] = "default"
+
+    def claim(self) -> HeadClaim | None:
+        """Return the head that is claimed."""
+        return None if self.head is None else self.head.claim()
+
+    def back(self) -> Rewind | None:
+        """Return the rewind that is asked for."""
+        return None if self.rewind is None else self.rewind.command("rewind", asked=True)
+
+    def policies(self) -> Policies:
+        """Return what is to be done about each obstacle."""
+        return Policies(
+            on_busy=self.on_busy, on_gate=self.on_gate, on_divergence=self.on_divergence
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What a request's messages and answers come to."""
+
+    heard: Heard
+    shape: Shape
+    start: Proposal | None
+    prior: ClientHistory | None
+    answers: tuple[Proposal, ...]
+
+
+async def read_ask(
+    log: Turnlog, target: Target, body: RawBody, fields: TurnBody, turn_id: str
+) -> Read:
+    """Return what a request carries, its files taken out.
+
+    Raises:
+        Refusal: it is none of the five shapes, or a message is none, and where.
+    """
+    members = body.value if isinstance(body.value, dict) else {}
+    messages, answers = _list(members.get("messages")), _list(members.get("answers"))
+    rewind = fields.back()
+
+    def look(connection: Connection) -> Read:
+        return _read(
+            said=(messages, answers, fields.form),
+            unanswered=lambda: ends_unanswered(connection, target, rewind=rewind),
+            decide=lambda given: decisions(connection, target, given),
+            rewind=rewind is not None,
+            turn_id=turn_id,
+        )
+
+    return await log.read(look, long=len(body.raw) > SHORT)
+
+
+def ask_of(
+    read: Read,
+    fields: TurnBody,
+    turn_id: str,
+    owner: str,
+    *,
+    hosted: bool,
+    raw: bytes = b"",
+    **more: Any,  # noqa: ANN401 - the rest of what an `Ask` has
+) -> Ask:
+    """Return what is asked for."""
+    config = None if fields.config is None else RawJson(raw_members(raw)["config"])
+    return Ask(
+        shape=read.shape,
+        turn_id=turn_id,
+        owner=owner,
+        hosted=hosted,
+        start=read.start,
+        answers=read.answers,
+        prior=read.prior,
+        claim=fields.claim(),
+        rewind=fields.back(),
+        policies=fields.policies(),
+        configure=None if config is None else ConfigureSession(config=config),
+        **more,
+    )
+
+
+def _read(
+    said: tuple[Sequence[JsonValue], Sequence[JsonValue], Form | None],
+    unanswered: Callable[[], bool],
+    decide: Callable[[Sequence[Any]], tuple[Proposal, ...]],
+    *,
+    rewind: bool,
+    turn_id: str,
+) -> Read:
+    messages, answers, form = said
+    told = heard(messages, form)
+    shape = shape_of(
+        told.carried,
+        answers=bool(answers),
+        rewind=rewind,
+        unanswered=len(messages) > 1 and unanswered(),
+    )
+    return Read(
+        heard=told,
+        shape=shape,
+        start=start_of(told, shape, turn_id),
+        prior=prior_of(told, shape),
+        answers=decide(answers_of(told, shape, answers)),
+    )
+
+
+def _list(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,17 @@
+"""How does a gate look outside, with what it asked and how it was answered?"""
+
+from api.shapes import Shape
+from infrastructure.reading.approvals import GateView
+from projections.approvals import approval_shape
+
+
+def gate_shape(found: GateView, through: int | None = None) -> Shape:
+    """Return a gate as it stands, or as it stood at a version."""
+    return approval_shape(
+        found.session_id,
+        found.gate,
+        found.opened,
+        found.closed,
+        found.closed_at,
+        found.through if through is None else through,
+    )

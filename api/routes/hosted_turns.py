@@ -1,0 +1,205 @@
+"""Hosted turns: say something, or answer, and have this server's harness do the work."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Final
+from uuid import uuid4
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+from sqlalchemy import Connection
+
+from api.asks import TurnBody, ask_of, read_ask
+from api.body import Body, json_of, read_body
+from api.dependencies import From, Log, Session
+from api.errors import retry
+from api.following import frame
+from api.problems import ProblemError
+from api.refused import refused
+from api.shapes import Shape
+from api.turn_answers import standing_of, turn_answer
+from api.writing import Key, Once, replay_headers
+from domain.dispatch.outcomes import Deliver, Refuse
+from domain.json_text import JsonValue
+from domain.raw_json import dumped
+from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
+from infrastructure.hosting.hosts import Hosting, Took
+from infrastructure.hosting.live import Live
+from infrastructure.reading.moment import moment
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["turns"])
+MEDIA: Final = "application/json"
+STREAM: Final = "text/event-stream"
+BEHIND: Final = 10_000
+"""So many pieces a watcher may be behind; then it is told no more of them, only the end."""
+
+_EXAMPLE: Final = {"messages": [{"role": "user", "content": "What is 2 + 2?"}]}
+
+
+@router.post("/turns", openapi_extra=json_of(TurnBody, _EXAMPLE))
+async def run_turn(
+    request: Request,
+    target: Session,
+    log: Log,
+    caller: From,
+    key: Key,
+    accept: Annotated[str, Header(description="`text/event-stream` to see it as it comes.")] = "",
+    prefer: Annotated[str, Header(description="`respond-async` for an answer at once.")] = "",
+) -> Response:
+    """Run a turn on a harness of this server: warm if one remembers the conversation, else cold.
+
+    The answer is the turn as it ended, or as it pauses for a gate. `path` says how it got its
+    harness, `reason` why it was not warm. With `Accept: text/event-stream` its pieces come as
+    `delta` frames and the answer as `done`; with `Prefer: respond-async` the answer is 202 at once.
+    A client that goes away stops nothing. The same user `message_id` with the same content, and the
+    same `Idempotency-Key`, get the first turn's answer.
+    """
+    hosting = hosting_of(request)
+    body = await read_body(request)
+    fields = body.valid(TurnBody)
+    turn_id = uuid4().hex
+    read = await read_ask(log, target, body, fields, turn_id)
+    ask = ask_of(read, fields, turn_id, hosting.owner, hosted=True, raw=body.raw)
+    once = Once(project_id=target.project_id, key=key, request=request, body=body.raw).named()
+    took = await hosting.take(target, ask, caller, body.raw, once)
+    return await answered(log, hosting, target, took, accept=accept, prefer=prefer)
+
+
+class InterruptBody(Body):
+    """Why the turn is stopped."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=256)] = "cancelled"
+
+
+@router.post("/interrupt", status_code=202, openapi_extra=json_of(InterruptBody, {}))
+async def interrupt(request: Request, target: Session, caller: From) -> Response:
+    """Stop whatever runs or waits in the session; 204 if nothing does.
+
+    What was said is kept; open gates are withdrawn, and calls without a result get an outcome. A
+    turn that another program runs is asked to stop by `interrupt-requested` in the project's
+    stream: `delivered` is false until it says that it did.
+    """
+    body = (await read_body(request)).valid(InterruptBody)
+    stopped = await hosting_of(request).interrupt(target, body.reason, caller)
+    if stopped is None:
+        return Response(status_code=204)
+    return Response(dumped({"delivered": stopped}), status_code=202, media_type=MEDIA)
+
+
+def hosting_of(request: Request) -> Hosting:
+    """Return what runs turns here.
+
+    Raises:
+        ProblemError: the server is stopping.
+    """
+    hosting: Hosting | None = request.app.state.hosting
+    if hosting is None:
+        raise retry("shutting-down", "the server is stopping")
+    return hosting
+
+
+async def answered(
+    log: Turnlog, hosting: Hosting, target: Target, took: Took, *, accept: str, prefer: str
+) -> Response:
+    """Return the answer to a request for a turn, when it is there or at once.
+
+    Raises:
+        ProblemError: it was refused, or no harness could be started now.
+    """
+    if took.full is not None:
+        raise retry("pool-full", "as many harnesses work as this server keeps", took.full)
+    decision = took.decision
+    if isinstance(decision, Refuse) and took.dispatched is not None:
+        done = took.dispatched
+        raise await log.read(lambda connection: refused(connection, target, done, decision))
+    if took.queue_id is not None:
+        return await _told(log, target, {"status": "queued", "queue_id": took.queue_id})
+    turn_id = took.again if took.dispatched is None else took.dispatched.turn_id
+    live = took.live or (None if turn_id is None else hosting.runs(target, turn_id))
+    if isinstance(decision, Deliver) and live is None:
+        return await _told(log, target, {"status": "answered", "continuation": continuation(took)})
+    if turn_id is None:
+        raise ProblemError("contended", "nothing came of the request; try again")
+    if live is not None and STREAM in accept:
+        frames = _frames(log, target, live, turn_id)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(frames, media_type=STREAM, headers=headers)
+    if live is not None and "respond-async" in prefer:
+        shape: Shape = {"turn_id": turn_id, "status": "running", "path": live.path}
+        return await _told(log, target, shape, {"Preference-Applied": "respond-async"})
+    if live is not None:
+        await live.wait()
+    said, headers = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
+    again = replay_headers(replayed=took.again is not None)
+    return Response(said, media_type=MEDIA, headers=dict(headers) | again)
+
+
+def continuation(took: Took) -> Shape:
+    """Return how the turn goes on whose gates were answered."""
+    decision, done = took.decision, took.dispatched
+    if not isinstance(decision, Deliver) or done is None:
+        return {"status": "started", "turn_id": None}
+    status = "blocked" if took.full is not None else decision.continuation
+    shape: Shape = {"status": status, "turn_id": done.turn_id}
+    blocked = "pool-full" if took.full is not None else decision.blocked_by
+    if blocked is not None:
+        shape |= {"reason": blocked, "reasons": list(decision.reasons)}
+    return shape
+
+
+async def _told(
+    log: Turnlog, target: Target, shape: Shape, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a 202 that says where the session stands."""
+
+    def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
+        standing, told = standing_of(log, moment(connection, target))
+        return dumped(shape | standing), told
+
+    said, told = await log.read(look)
+    return Response(
+        said, status_code=202, media_type=MEDIA, headers=dict(told) | dict(headers or {})
+    )
+
+
+@contextmanager
+def _watching(live: Live) -> Generator["asyncio.Queue[Mapping[str, JsonValue]]"]:
+    queue: asyncio.Queue[Mapping[str, JsonValue]] = asyncio.Queue()
+
+    def take(delta: Mapping[str, JsonValue]) -> None:
+        if queue.qsize() < BEHIND:
+            queue.put_nowait(delta)
+
+    live.watchers.add(take)
+    try:
+        yield queue
+    finally:
+        live.watchers.discard(take)
+
+
+async def _frames(log: Turnlog, target: Target, live: Live, turn_id: str) -> AsyncGenerator[bytes]:
+    """Yield the pieces of a turn as they come, then the turn."""
+    started = {"turn_id": turn_id, "path": live.path, "reason": live.reason}
+    with _watching(live) as queue:
+        yield frame("state", dumped(started | {"status": "running"}))
+        ended = asyncio.ensure_future(live.wait())
+        try:
+            while True:
+                piece = asyncio.ensure_future(queue.get())
+                await asyncio.wait({piece, ended}, return_when=asyncio.FIRST_COMPLETED, timeout=15)
+                if piece.done():
+                    yield frame("delta", dumped(dict(piece.result())))
+                    continue
+                piece.cancel()
+                if ended.done():
+                    break
+                yield b": still here\n\n"
+            while not queue.empty():
+                yield frame("delta", dumped(dict(queue.get_nowait())))
+        finally:
+            ended.cancel()
+    said, _ = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
+    yield frame("done", said)

@@ -1,0 +1,68 @@
+"""Did this request come before, and which turn did it begin then?"""
+
+from sqlalchemy import Connection
+
+from domain import events as e
+from domain.canonical import canonical
+from domain.json_text import parse
+from domain.messages import Message, parts_of, readable
+from domain.raw_json import dumped
+from infrastructure.command_handler import Target
+from infrastructure.fork_records import records_of
+from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.beginning import Dispatched
+from infrastructure.idempotency import Kept
+from infrastructure.reading.facts import fact_at
+from infrastructure.reading.sessions import session_head
+
+
+class CameBefore(Exception):
+    """The request's key stands for an answer that was given before."""
+
+    def __init__(self, kept: Kept) -> None:
+        """Take what was kept of it."""
+        super().__init__()
+        said = parse(kept.result)
+        turn_id = said.get("turn_id") if isinstance(said, dict) else None
+        self.kept = kept
+        self.turn_id = turn_id if isinstance(turn_id, str) else None
+
+
+def kept_of(done: Dispatched) -> Kept:
+    """Return what is kept of a request: the turn by which its answer is found again."""
+    facts = [] if done.appended is None else done.appended.facts
+    return Kept(
+        status=200,
+        first_version=facts[0].version if facts else None,
+        last_version=facts[-1].version if facts else None,
+        result=dumped({"turn_id": done.turn_id}),
+    )
+
+
+def turn_of_same(connection: Connection, target: Target, ask: Ask, message_id: str) -> str | None:
+    """Return the turn that began with this very message; None if its words were others.
+
+    A user message's own id is a key by nature: whoever sends it again wants the same answer.
+    """
+    start = None if ask.start is None else ask.start.event
+    if not isinstance(start, e.TurnStarted):
+        return None
+    key, head, _ = session_head(connection, target)
+    records = records_of(connection, key, head)
+    placed = records.named(message_id)
+    turn = None if placed is None else records.turn(placed.turn_id)
+    first = None if turn is None else fact_at(connection, key, turn.started_version)
+    if placed is None or not isinstance(first, e.TurnStarted):
+        return None
+    before = _named(first, message_id)
+    now = _named(start, message_id)
+    same = before is not None and now is not None and _said(before) == _said(now)
+    return placed.turn_id if same else None
+
+
+def _named(started: e.TurnStarted, message_id: str) -> Message | None:
+    return next((m for m in started.messages if m.message_id == message_id), None)
+
+
+def _said(message: Message) -> bytes:
+    return canonical({"role": message.role, "parts": [*readable(parts_of(message))]})

@@ -1,0 +1,56 @@
+"""How is what runs turns here put together, and ended?"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+
+from domain.canonical import canonical
+from domain.json_text import JsonValue  # noqa: TC001 - it is annotated with at run time
+from domain.raw_json import dumped
+from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
+from infrastructure.harness.acp.harnesses import open_harnesses
+from infrastructure.harness.definitions import Definition
+from infrastructure.harness.port import Harnesses
+from infrastructure.hosting.configured import Configurations
+from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.launching import Launching, Told
+
+
+@asynccontextmanager
+async def hosting(log: Turnlog, harnesses: Harnesses | None = None) -> AsyncGenerator[Hosting]:
+    """Give what runs turns, until the server stops; `harnesses` in place of the settings' own."""
+    settings = log.settings
+    opened = harnesses or await open_harnesses(
+        settings.harnesses, default=settings.default_harness, state=settings.state_folder()
+    )
+
+    def show(target: Target, turn_id: str, delta: Told) -> None:
+        name = (target.project_id, target.session_id)
+        log.deltas.send(name, 0, turn_id, [dumped(delta)])
+
+    configurations = Configurations(lambda name: identity(log, name))
+    launching = Launching(log, opened, configurations, settings.pool, log.counting, show)
+    found = Hosting(log, launching, configurations)
+    log.live_pool = launching.pool
+    try:
+        yield found
+    finally:
+        log.live_pool = None
+        await launching.close()
+
+
+def identity(log: Turnlog, name: str | None) -> str | None:
+    """Return a digest of what a definition says but for the values of its variables."""
+    known = log.settings.harnesses.get(name or log.settings.default_harness)
+    return None if known is None else _digest(known)
+
+
+def _digest(known: Definition) -> str:
+    said: dict[str, JsonValue] = {
+        "command": [*known.command],
+        "environment": [*sorted(known.environment)],
+        "folder": known.folder,
+        "config": known.config,
+    }
+    return sha256(canonical(said)).hexdigest()
