@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import make_url, select, text
 
 from domain.readiness import Policy, readiness
+from infrastructure import runs
 from infrastructure import tables as t
 from infrastructure.backing_up import AlreadyThere, back_up
 from infrastructure.backup_format import Backup, BadBackup, KnownDamage, backed_up_tables
@@ -426,6 +427,27 @@ def test_damage_that_was_there_before_is_told_and_restored_as_it_was(
     restored(tmp_path / "b", elsewhere)
     with opened(elsewhere) as again:
         assert [each.ok for each in verify_all(again.database)] == [True, False]
+
+
+def test_no_lease_is_restored_and_none_of_its_fences_is_given_out_again(
+    store: Store, tmp_path: Path, elsewhere: str
+) -> None:
+    store.append(turn("t1")[:1])
+    with store.database.write() as connection:
+        fence = runs.begin(connection, 1, "default", "t1", "p1", 60, NEW_YEAR)
+    assert rebuild(store.database, store.runner, check_only=True).differences == ()
+    rebuild(store.database, store.runner)
+    back_up(store.database, tmp_path / "b", NEW_YEAR)
+
+    restored(tmp_path / "b", elsewhere)
+
+    with opened(elsewhere) as again, again.database.write() as connection:
+        assert runs.find(connection, 1) is None
+        assert runs.begin(connection, 1, "default", "t1", "p1", 60, NEW_YEAR) > fence
+    with store.database.read() as connection:
+        kept = runs.find(connection, 1)
+    assert kept is not None
+    assert kept.fence == fence
 
 
 def test_new_sessions_get_numbers_above_those_restored(taken: Path, elsewhere: str) -> None:
