@@ -20,6 +20,8 @@ from infrastructure.database import Database, open_database
 from infrastructure.deltas import Deltas
 from infrastructure.event_log import EventLog
 from infrastructure.followers.following import Following, followers
+from infrastructure.hosting.counting import Counting
+from infrastructure.hosting.live_pool import LivePool
 from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
@@ -45,7 +47,13 @@ class Written:
 
 
 class Turnlog:
-    """The log of one database, opened for reading and writing. Close it when done."""
+    """The log of one database, opened for reading and writing. Close it when done.
+
+    Attributes:
+        live_pool: The harnesses that this process keeps, if it keeps any.
+    """
+
+    live_pool: LivePool | None = None
 
     def __init__(
         self, settings: Settings, database: Database, now: Callable[[], int] = clock.now
@@ -68,6 +76,7 @@ class Turnlog:
         )
         self.arrivals.ring(self.following.bell)
         self.written: Final = Written()
+        self.counting: Final = Counting()
         self.stopping: Final = Event()
         self._readers: Final = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
 
