@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import UNREACHABLE
+from api.harness_metrics import OfHarnesses
 from infrastructure.composition import Turnlog
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -35,6 +36,7 @@ class Metrics:
             registry=self._registry,
         )
         self._registry.register(_OfLog(log))
+        self._registry.register(OfHarnesses(log))
 
     def text(self) -> bytes:
         """Return them all, as Prometheus reads them."""

@@ -16,6 +16,8 @@ def turn_shape(turn: Turn, end: e.Fact | None = None) -> Shape:
         "started_at": rfc3339(turn.started_at),
         "ended_at": None if turn.ended_at is None else rfc3339(turn.ended_at),
         **_outcome(end),
+        **path_shape(turn),
+        "total_ms": turn.total_ms,
         "history_sent": turn.history_sent,
         "messages": turn.messages,
         "calls": turn.calls,
@@ -30,6 +32,20 @@ def turn_shape(turn: Turn, end: e.Fact | None = None) -> Shape:
         "record_count": {"declared": turn.declared_records, "recorded": turn.records},
         "versions": {"started": turn.started_version, "ended": turn.ended_version},
     }
+
+
+def path_shape(turn: Turn) -> Shape:
+    """Return by which way a turn got its harness, why, and who had the history."""
+    return {
+        "path": turn.path,
+        "path_reason": turn.path_reason,
+        "history_from": "harness" if turn.path == "warm" else turn.history_from,
+    }
+
+
+def timings_of(end: e.Fact | None) -> object:
+    """Return where the time of a turn went, as its end tells: milliseconds by name."""
+    return getattr(end, "timings", None)
 
 
 def _outcome(end: e.Fact | None) -> Shape:

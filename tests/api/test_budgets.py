@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from tests.api.batches import Json, answered, batch, called, completed, event, said, started, turn
 from tests.api.costs import Cost, Meter, metered
+from tests.api.harnesses import cold, launched
 from tests.api.serving import open_log
 from tests.databases import DatabaseKind
 
@@ -141,6 +142,8 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET .../transcript, format=ui": lambda a: a.of_session("/transcript", format="ui"),
     "GET .../turns": lambda a: a.of_session("/turns"),
     "GET .../turns/{id}": lambda a: a.of_session("/turns/t1"),
+    "GET /turns": lambda a: a.get("/turns", limit=3),
+    "GET /pool": lambda a: a.get("/pool"),
     "GET .../readiness": lambda a: a.of_session("/readiness"),
     "GET .../fingerprint": lambda a: a.of_session("/fingerprint"),
     "GET .../state": lambda a: a.of_session("/state"),
@@ -200,6 +203,12 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "POST .../events, the end of a lease": lambda a: a.append(
         completed("t-leased"), fence=a.known["fence"]
     ),
+    "POST .../events, two cold turns": lambda a: a.append(
+        *cold("t-cold"),
+        started("t-again"),
+        launched("t-again", "seat-2", "evicted", reason="history"),
+    ),
+    "GET .../turns/{id}/explain": lambda a: a.of_session("/turns/t-again/explain"),
 }
 
 
@@ -251,6 +260,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../turns/{id}/heartbeat": Budget(5, 4, 5, 1),
     "POST .../turns/{id}/deltas": Budget(3, 3, 5, 0),
     "POST .../events, the end of a lease": Budget(8, 8, 2, 1),
+    "POST .../events, two cold turns": Budget(28, 12, 3, 1),
+    "GET .../turns/{id}/explain": Budget(9, 9, 11, 0),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),
@@ -261,6 +272,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET .../transcript, format=ui": Budget(6, 6, 9, 0),
     "GET .../turns": Budget(2, 2, 5, 0),
     "GET .../turns/{id}": Budget(2, 2, 5, 0),
+    "GET /turns": Budget(1, 1, 4, 0),
+    "GET /pool": Budget(2, 2, 5, 0),
     "GET .../readiness": Budget(1, 1, 4, 0),
     "GET .../fingerprint": Budget(1, 1, 4, 0),
     "GET .../state": Budget(1, 1, 4, 0),

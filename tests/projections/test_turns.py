@@ -23,6 +23,10 @@ def test_a_finished_turn_shows_its_course_and_its_counts() -> None:
         "ended_at": rfc3339(6_000_000),
         "stop_reason": "end_turn",
         "timings": None,
+        "path": None,
+        "path_reason": None,
+        "history_from": None,
+        "total_ms": 5_000,
         "history_sent": None,
         "messages": 4,
         "calls": 1,
@@ -73,3 +77,23 @@ def test_an_end_whose_body_is_gone_still_shows_the_turn() -> None:
 
     assert shape["status"] == "completed"
     assert "stop_reason" not in shape
+
+
+def test_a_turn_shows_by_which_way_it_got_its_harness() -> None:
+    cold = e.HarnessStarted(
+        seat_id="s1", owner="a", path="cold", turn_id="t1", reason="no-seat", history_from="log"
+    )
+    warm = e.HarnessResumed(seat_id="s1", owner="a", turn_id="t1")
+
+    shown = turn_shape(turn(folded(started(), cold)))
+    assert (shown["path"], shown["path_reason"], shown["history_from"]) == (
+        "cold",
+        "no-seat",
+        "log",
+    )
+    shown = turn_shape(turn(folded(started(), warm)))
+    assert (shown["path"], shown["path_reason"], shown["history_from"]) == (
+        "warm",
+        None,
+        "harness",
+    )
