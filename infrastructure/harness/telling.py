@@ -1,0 +1,150 @@
+"""How does a caller hear, and answer, a demo agent that runs in its own process?"""
+
+import asyncio
+from typing import Final
+from uuid import uuid4
+
+from domain.json_text import JsonValue
+from infrastructure.demo_agent.acts import QUESTION, Failing
+from infrastructure.demo_agent.body import Decision
+from infrastructure.demo_agent.brain import Call
+from infrastructure.demo_agent.tools import Outcome, run
+from infrastructure.harness.port import (
+    Answer,
+    Asked,
+    CallAnnounced,
+    CallEnded,
+    Listener,
+    Option,
+    Said,
+    Update,
+)
+
+_OPTIONS: Final = (
+    Option(option_id="allow_once", name="Allow once", kind="allow_once"),
+    Option(option_id="allow_always", name="Allow always", kind="allow_always"),
+    Option(option_id="reject_once", name="Reject", kind="reject_once"),
+)
+_ANSWER: Final[dict[str, JsonValue]] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "title": "Answer"}},
+    "required": ["answer"],
+}
+
+
+class Misbehaves(Exception):
+    """The agent was asked to misbehave in a way that ends the prompt."""
+
+    def __init__(self, kind: Failing) -> None:
+        super().__init__(kind)
+        self.kind: Final = kind
+
+
+class Telling:
+    """The body of a conversation whose listener is the caller."""
+
+    def __init__(self) -> None:
+        self.told = False
+        self._listener: Listener | None = None
+        self._open: dict[str, tuple[Call, asyncio.Future[Decision]]] = {}
+
+    def listen(self, listener: Listener | None) -> None:
+        """Tell `listener` from now on."""
+        self.told = False
+        self._listener = listener
+        self._open.clear()
+
+    def forget(self) -> None:
+        """Wait for no answer any more."""
+        self._open.clear()
+
+    def answer(self, permission_id: str, answer: Answer) -> bool:
+        """Decide what was asked; False if nothing waits under this id."""
+        call, waiting = self._open.pop(permission_id, (None, None))
+        if call is None or waiting is None or waiting.done():
+            return False
+        waiting.set_result(decision_of(answer))
+        return True
+
+    async def say(self, voice: str, text: str, message_id: str) -> None:
+        """Tell a piece of what it says."""
+        await self._tell(
+            Said(
+                voice="reasoning" if voice == "reasoning" else "text",
+                text=text,
+                message_id=message_id,
+            )
+        )
+
+    async def announce(self, call: Call) -> None:
+        """Tell that a tool is called."""
+        await self._tell(
+            CallAnnounced(tool_call_id=call.tool_call_id, name=call.name, arguments=call.arguments)
+        )
+
+    async def end(self, call: Call, outcome: Outcome) -> None:
+        """Tell what came out of a call."""
+        await self._tell(
+            CallEnded(
+                tool_call_id=call.tool_call_id,
+                end="failed" if outcome.is_error else "completed",
+                output=outcome.output,
+            )
+        )
+
+    async def end_late(self, call: Call, outcome: Outcome) -> None:
+        """Drop it: its prompt is over."""
+
+    async def ask(self, call: Call) -> asyncio.Future[Decision]:
+        """Ask; the answer comes by `answer`."""
+        waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        permission_id = uuid4().hex
+        self._open[permission_id] = (call, waiting)
+        self.told = True
+        if self._listener is not None:
+            await self._listener.asked(_asked(permission_id, call))
+        return waiting
+
+    async def remote(self, name: str, arguments: JsonValue) -> Outcome:
+        """Do here what the tool server would do."""
+        return run(name, arguments)
+
+    async def fail(self, kind: Failing) -> None:
+        """Raise if the prompt cannot go on; lines and floods there are none."""
+        if kind in {"error", "die", "die-if-warm", "hang"}:
+            raise Misbehaves(kind)
+
+    async def _tell(self, update: Update) -> None:
+        self.told = True
+        if self._listener is not None:
+            await self._listener.updated(update)
+
+
+def _asked(permission_id: str, call: Call) -> Asked:
+    if call.name != QUESTION:
+        return Asked(
+            kind="permission",
+            permission_id=permission_id,
+            tool_call_id=call.tool_call_id,
+            tool=call.name,
+            arguments=call.arguments,
+            options=_OPTIONS,
+        )
+    question = call.arguments.get("question") if isinstance(call.arguments, dict) else None
+    return Asked(
+        kind="input",
+        permission_id=permission_id,
+        tool_call_id=call.tool_call_id,
+        tool=call.name,
+        arguments=call.arguments,
+        message=str(question),
+        answer_schema=_ANSWER,
+    )
+
+
+def decision_of(answer: Answer) -> Decision:
+    """Return an answer as the agent takes it."""
+    said = answer.answer
+    if isinstance(said, dict) and "answer" in said:
+        said = said["answer"]
+    return Decision(verdict=answer.verdict, arguments=answer.arguments, answer=said)
