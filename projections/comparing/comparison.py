@@ -118,12 +118,14 @@ def _judged(
     sides = Sides(ours=Voices(ours), theirs=Voices(theirs))
     counts: Counter[Kind] = Counter()
     first: Difference | None = None
-    common = total
+    common, ahead = total, 0
     for pair in pairs_of([*map(_key, ours)], [*map(_key, theirs)]):
+        at = ahead if pair.ours is None else pair.ours
+        ahead = at + (pair.ours is not None)
         for difference in _differences(pair, ours, theirs, sides):
             counts[difference.kind] += 1
             if difference.diverges and (first is None or not first.diverges):
-                first, common = difference, _reached(difference, pair, ours, total)
+                first, common = difference, _reached(difference, ours[at:], total)
             first = first or difference
     return Comparison(
         agrees=first is None or not first.diverges,
@@ -157,11 +159,11 @@ def _differences(
         yield sides.put_in(told.side, Words(told.text, told.place))
 
 
-def _reached(difference: Difference, pair: Pair, ours: Sequence[Entry], total: int) -> int:
-    """Return before which message of ours nothing diverges."""
+def _reached(difference: Difference, ahead: Sequence[Entry], total: int) -> int:
+    """Return before which message of ours nothing diverges; `ahead` is what we say from there."""
     if difference.ours is not None:
         return difference.ours.index
-    return total if pair.ours is None else ours[pair.ours].place.index
+    return ahead[0].place.index if ahead else total
 
 
 def _window(

@@ -110,6 +110,12 @@ def test_every_kind_is_counted_and_the_first_that_diverges_is_told() -> None:
     assert (found.common_prefix, found.window, found.exact) == (2, False, False)
 
 
+def test_what_is_added_in_between_diverges_before_what_we_say_next() -> None:
+    assert compared(TALK, [*TOLD[:2], user("n"), assistant("m"), *TOLD[2:]]).common_prefix == 2
+    assert compared(TALK, [user("n"), assistant("m"), *TOLD]).common_prefix == 0
+    assert compared(TALK, [*TOLD, user("d"), assistant("z")]).common_prefix == len(TALK)
+
+
 def test_nothing_was_said_on_either_side() -> None:
     assert gist(compared([], [])) == SAME
     assert compared([], [user("first")]).next_input
