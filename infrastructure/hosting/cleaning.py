@@ -126,17 +126,18 @@ def _attachment(part: Part, at: Tokens) -> Part:
     for name in _FILE_TEXTS:
         if not isinstance(part.get(name), str | None):
             refuse("expected text", *at, name)
-    data, digest, given = part.get("data"), part.get("sha256"), part.get("attachment_id")
+    data, given = part.get("data"), part.get("attachment_id")
+    digest: JsonValue = part.get("sha256")
     if isinstance(data, str):
         try:
             content = base64.b64decode(data, validate=True)
         except ValueError:
             refuse("data is base64 (RFC 4648, section 4)", *at, "data")
-        known = {"sha256": sha256(content).hexdigest(), "size": len(content)}
+        digest = sha256(content).hexdigest()
+        known: dict[str, JsonValue] = {"sha256": digest, "size": len(content)}
         for name, true in known.items():
             if part.get(name) not in (None, true):
                 refuse(f"the {name} of the data is another", *at, name)
-        digest = known["sha256"]
     if digest is None and given is None:
         refuse("a file has its data, its sha256 or an attachment_id", *at)
     return {**part, "attachment_id": given or f"sha256-{digest}"}
