@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from domain.commands import InterruptTurn
-from domain.keys import Keys
+from domain.keys import keys_of
 from domain.refusals import Refusal
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
@@ -76,6 +76,8 @@ async def _ended(log: Turnlog, expired: Expired) -> bool:
 def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bool:
     """Interrupt a turn unless its holder was heard of, or somebody else came first.
 
+    One that is paused stays: its gates outlive whoever waits at them.
+
     Raises:
         Contended: that happens at this moment; look again.
         Refusal: the session is gone, or damaged.
@@ -84,9 +86,13 @@ def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bo
     if runs.find(attempt.connection, run.session_key) != run:
         return False
     target = Target(project_id=run.project_id, session_id=expired.session_id)
-    interrupt_turn = InterruptTurn(turn_id=run.turn_id, reason=OWNER_LOST)
-    wanted = Keys(turns=frozenset({run.turn_id}))
-    done = handler.carry_out(attempt, target, [interrupt_turn], wanted, caller=Caller())
+    steps = [InterruptTurn(turn_id=run.turn_id, reason=OWNER_LOST)]
+    key, state = handler.state(attempt, target, keys_of(steps))
+    turn = state.turns.get(run.turn_id)
+    if turn is not None and turn.paused:
+        runs.release(attempt.connection, run.session_key, run.fence)
+        return False
+    done = handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
     if done.facts:
         runs.revoke(attempt.connection, run, handler.now())
     return bool(done.facts)

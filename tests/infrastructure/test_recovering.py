@@ -122,6 +122,16 @@ def test_a_paused_turn_outlives_its_holder(server: Server) -> None:
     assert server.types()[-1] == "gate-opened"
 
 
+def test_a_paused_turn_whose_lease_was_not_let_go_is_not_interrupted(server: Server) -> None:
+    server.append(ASKED, fence=1)
+    with server.log.database.write() as connection:
+        runs.renew(connection, 1, 1, server.clock())
+
+    assert server.recover(0, 30, 5) == [0, 0, 0]
+    assert server.types()[-1] == "gate-opened"
+    assert (server.run().fence, server.run().lease_until) == (1, 0)
+
+
 def test_a_turn_that_nobody_leased_is_never_interrupted(server: Server) -> None:
     server.append(*turn("t1")[1:], fence=1)
     server.append(*turn("t2")[:1])
