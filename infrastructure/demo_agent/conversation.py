@@ -169,7 +169,7 @@ class Conversation:
     async def _decided(self, call: Call, decision: Decision) -> None:
         match decision.verdict:
             case "approved" | "answered" if call.name == QUESTION:
-                await self._end(call, Outcome(output={"answer": decision.answer}))
+                await self._end(call, Outcome(output={"answer": _answered(decision)}))
             case "denied" if call.name == QUESTION:
                 await self._end(call, Outcome(output={"declined": True}))
             case "cancelled" if call.name == QUESTION:
@@ -234,6 +234,15 @@ class Conversation:
         """Let time pass, for ever if `ms` is None; raise if the prompt is to end meanwhile."""
         await asyncio.wait([self._ending], timeout=None if ms is None else ms / 1000)
         self._check()
+
+
+def _answered(decision: Decision) -> JsonValue:
+    """Return the answer itself, whether it comes as the form's content or alone."""
+    match decision.answer:
+        case {"answer": answer}:
+            return answer
+        case answer:
+            return answer
 
 
 def _is_asked(call: Call) -> bool:

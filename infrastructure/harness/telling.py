@@ -144,7 +144,4 @@ def _asked(permission_id: str, call: Call) -> Asked:
 
 def decision_of(answer: Answer) -> Decision:
     """Return an answer as the agent takes it."""
-    said = answer.answer
-    if isinstance(said, dict) and "answer" in said:
-        said = said["answer"]
-    return Decision(verdict=answer.verdict, arguments=answer.arguments, answer=said)
+    return Decision(verdict=answer.verdict, arguments=answer.arguments, answer=answer.answer)
