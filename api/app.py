@@ -3,11 +3,13 @@
 from asyncio import create_task
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Final
 
 from fastapi import FastAPI
 
+from api.asks import queued_ask
 from api.errors import add_error_handlers
 from api.head import Heads
 from api.import_jobs import ImportJobs
@@ -18,6 +20,7 @@ from api.openapi import PROBLEM_RESPONSES, Described
 from api.routes import (
     agreement,
     approvals,
+    approving,
     audit,
     blobs,
     compaction,
@@ -69,6 +72,7 @@ ROUTES: Final = (
     pool,
     runs,
     approvals,
+    approving,
     fingerprint,
     readiness,
     state,
@@ -106,7 +110,7 @@ def create_app(log: Turnlog, harnesses: Harnesses | None = None) -> FastAPI:
         app.state.turnlog = log
         log.following.start()
         sweeping = [create_task(sweep(log)), create_task(watch_leases(log))]
-        async with hosting(log, harnesses) as found:
+        async with hosting(log, partial(queued_ask, log), harnesses) as found:
             app.state.hosting = found
             yield
             app.state.hosting = None

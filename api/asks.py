@@ -7,6 +7,7 @@ answers, what the caller believes the history to be, and what is to be done abou
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
+from uuid import uuid4
 
 from pydantic import Field
 from sqlalchemy import Connection
@@ -16,7 +17,7 @@ from api.history_bodies import HeadBody, RewindFields
 from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
 from domain.dispatch.kinds import Shape, shape_of
 from domain.dispatch.situation import Policies
-from domain.json_text import JsonValue, raw_members
+from domain.json_text import JsonValue, parse, raw_members
 from domain.raw_json import RawJson
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
@@ -128,6 +129,19 @@ async def read_ask(
         )
 
     return await log.read(look, long=len(body.raw) > SHORT)
+
+
+async def queued_ask(log: Turnlog, target: Target, request: bytes) -> Ask:
+    """Return what an input asked for that has waited; its owner is filled in by who runs it.
+
+    Raises:
+        Refusal: it can become no turn any more.
+    """
+    body = RawBody(request, parse(request))
+    fields = body.valid(TurnBody)
+    turn_id = uuid4().hex
+    read = await read_ask(log, target, body, fields, turn_id)
+    return ask_of(read, fields, turn_id, "", hosted=True, raw=request)
 
 
 def ask_of(

@@ -126,7 +126,7 @@ def begin(request: Request) -> Dispatched:
     """
     handler, attempt, ask, means = request.handler, request.attempt, request.ask, request.means
     found = situate(handler, attempt, request.target, ask, means.facets)
-    if _was_answered(found):
+    if not ask.continues and _was_answered(found):
         return Dispatched(
             found=found,
             decision=Deliver(continuation="started"),

@@ -4,6 +4,7 @@ One request of a session at a time is decided and recorded; what it began runs o
 asked. A seat that was looked at and not used is parked as it was.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,8 +14,11 @@ from sqlalchemy import Connection
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, Step
+from domain.dispatch.situation import Policies
+from domain.keys import keys
 from domain.refusals import MessageExists, NoSuchSession, Refusal
 from domain.state import Head
+from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer
@@ -24,13 +28,17 @@ from infrastructure.hosting.beginning import Dispatched, Means, Request, begin, 
 from infrastructure.hosting.carrying import NewSeat, difference
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.journal import UNREACHABLE
-from infrastructure.hosting.launching import Launching
+from infrastructure.hosting.launching import LEASE_S, Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Paused
+from infrastructure.hosting.queueing import next_input
 from infrastructure.hosting.seeds import answer_of
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
 from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
 from infrastructure.runner import Attempt
+
+_PASSING: Final = frozenset({"turn-in-progress", "compacting", "gate-open", "shutting-down"})
+"""Refusals of an input that waits after which it goes on waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +87,15 @@ class _Held:
 class Hosting:
     """The turns that this server runs on its own harnesses."""
 
-    def __init__(self, log: Turnlog, launching: Launching, configurations: Configurations) -> None:
-        """Take the log, what starts and runs harnesses, and what knows configurations."""
+    def __init__(
+        self,
+        log: Turnlog,
+        launching: Launching,
+        configurations: Configurations,
+        read: Callable[[Target, bytes], Awaitable[Ask]],
+    ) -> None:
+        """Take the log, what runs turns, what knows configurations, and what reads requests."""
+        self._read: Final = read
         self._log: Final = log
         self._launching: Final = launching
         self._configurations: Final = configurations
@@ -167,7 +182,81 @@ class Hosting:
             return await self._log.write(write)
 
     async def promote(self, target: Target) -> None:
-        """Have the input that waits longest become a turn; replaced by what reads inputs."""
+        """Have the input that waits longest become a turn, if nothing is in its way.
+
+        One that can become none is taken back, and says why, so that the next can.
+        """
+        while (queued := await self._log.read(lambda c: next_input(c, target))) is not None:
+            queue_id, request = queued
+            try:
+                ask = await self._read(target, request)
+                took = await self.take(
+                    target,
+                    replace(ask, owner=self.owner, queue_id=queue_id, policies=_patient(ask)),
+                    Caller(),
+                )
+            except Refusal as refusal:
+                await self.recall(target, queue_id, type(refusal).__name__, Caller())
+                continue
+            if not isinstance(took.decision, Refuse) or took.decision.code in _PASSING:
+                return
+            await self.recall(target, queue_id, took.decision.code, Caller())
+
+    async def recall(self, target: Target, queue_id: str, reason: str, caller: Caller) -> None:
+        """Take an input back that waits.
+
+        Raises:
+            NoSuchInput, InputStarted, NoSuchSession: there is nothing to take back.
+        """
+        recalled = e.InputRecalled(queue_id=queue_id, reason=reason)
+        await self._log.write(
+            lambda attempt: self._log.handler.carry_out(
+                attempt, target, [c.Note(event=recalled)], keys([recalled]), caller=caller
+            )
+        )
+
+    async def expired(self, target: Target, gate_id: str) -> None:
+        """Have a harness that waits here go on without an answer: nobody gave one in time."""
+        key = SeatKey(target.project_id, target.session_id)
+        live = self._launching.live(key)
+        nobody = [(gate_id, Answer(verdict="cancelled"))]
+        if live is not None and live.run is not None:
+            await live.run.answer(gate_id, nobody[0][1], consumed=True)
+            return
+        async with self._locks.of(key):
+            held = self._checked_out(key)
+            if held is None:
+                return
+            waiting = held.parked.run
+            if not isinstance(waiting, Live):
+                self._launching.park_again(held.parked, held.seat)
+                return
+            waiting.seat = held.seat
+            waiting.journal.fence = await self._log.write(
+                lambda attempt: self._resumed(attempt, target, waiting)
+            )
+            self._launching.go_on(waiting, nobody, consumed=True)
+
+    def _resumed(self, attempt: Attempt, target: Target, live: Live) -> int:
+        """Record that a parked harness goes on, and give it the lease."""
+        resumed = e.HarnessResumed(
+            seat_id=live.seat.seat_id, owner=self.owner, turn_id=live.turn_id
+        )
+        handler = self._log.handler
+        key, state = handler.state(attempt, target, keys([resumed]))
+        steps = [c.Note(event=resumed)]
+        handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
+        if key is None:
+            raise NoSuchSession
+        return runs.begin(
+            attempt.connection,
+            key,
+            target.project_id,
+            live.turn_id,
+            self.owner,
+            LEASE_S,
+            handler.now(),
+        )
 
     def _completed(self, ask: Ask) -> Ask:
         """Have a request that states no configuration ask for the session's own."""
@@ -357,6 +446,11 @@ class Hosting:
         return await self.take(
             target, replace(ask, shape=text, answers=(), prior=None), caller, request
         )
+
+
+def _patient(ask: Ask) -> Policies:
+    """Return what an input that waits does about an obstacle: it goes on waiting."""
+    return replace(ask.policies, on_busy="reject", on_gate="reject")
 
 
 def _finishes_first(done: Dispatched) -> bool:

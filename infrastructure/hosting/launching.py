@@ -83,6 +83,10 @@ class Launching:
         """Return the turn that runs here for a session; one that is paused does not."""
         return self._live.get(key)
 
+    def busy(self) -> int:
+        """Return how many turns run here."""
+        return len(self._live)
+
     def facets_of(self, seat_id: str) -> Mapping[str, str]:
         """Return the facets of the configuration that a seat's harness applied."""
         return self._facets.get(seat_id, {})
@@ -118,11 +122,13 @@ class Launching:
         self._spawn(self._start(live, done))
         return live
 
-    def go_on(self, live: Live, answers: Sequence[tuple[str, Answer]]) -> None:
+    def go_on(
+        self, live: Live, answers: Sequence[tuple[str, Answer]], *, consumed: bool = False
+    ) -> None:
         """Have a paused turn go on with what its gates were answered."""
         self._live[SeatKey(*_names(live.target))] = live
         live.go_on()
-        self._spawn(self._going_on(live, answers))
+        self._spawn(self._going_on(live, answers, consumed=consumed))
 
     async def stop(self, live: Live, reason: str, by: str | None) -> None:
         """Stop a turn that runs here, and wait for its end."""
@@ -250,10 +256,12 @@ class Launching:
             lambda connection: with_files_of(connection, target.project_id, parts)
         )
 
-    async def _going_on(self, live: Live, answers: Sequence[tuple[str, Answer]]) -> None:
+    async def _going_on(
+        self, live: Live, answers: Sequence[tuple[str, Answer]], *, consumed: bool
+    ) -> None:
         assert live.run is not None  # noqa: S101 - what is paused has a run
         for gate_id, answer in answers:
-            await live.run.answer(gate_id, answer)
+            await live.run.answer(gate_id, answer, consumed=consumed)
         await self._left(live, await live.run.going_on())
 
     async def _left(self, live: Live, outcome: Outcome) -> None:

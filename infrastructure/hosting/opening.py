@@ -1,6 +1,7 @@
 """How is what runs turns here put together, and ended?"""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
 
@@ -12,13 +13,19 @@ from infrastructure.composition import Turnlog
 from infrastructure.harness.acp.harnesses import open_harnesses
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import Harnesses
+from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.launching import Launching, Told
 
 
 @asynccontextmanager
-async def hosting(log: Turnlog, harnesses: Harnesses | None = None) -> AsyncGenerator[Hosting]:
+async def hosting(
+    log: Turnlog,
+    read: Callable[[Target, bytes], Awaitable[Ask]],
+    harnesses: Harnesses | None = None,
+) -> AsyncGenerator[Hosting]:
     """Give what runs turns, until the server stops; `harnesses` in place of the settings' own."""
     settings = log.settings
     opened = harnesses or await open_harnesses(
@@ -31,11 +38,13 @@ async def hosting(log: Turnlog, harnesses: Harnesses | None = None) -> AsyncGene
 
     configurations = Configurations(lambda name: identity(log, name))
     launching = Launching(log, opened, configurations, settings.pool, log.counting, show)
-    found = Hosting(log, launching, configurations)
+    found = Hosting(log, launching, configurations, read)
+    rounds = asyncio.get_running_loop().create_task(Attending(log, found).rounds())
     log.live_pool = launching.pool
     try:
         yield found
     finally:
+        rounds.cancel()
         log.live_pool = None
         await launching.close()
 

@@ -125,7 +125,7 @@ def situate(
         readiness=readiness,
         session=_standing(head, ask, wanted),
         claim=_claim(attempt, key, head, ask),
-        answers=_worst(answered),
+        answers="same-again" if ask.continues and not answered else _worst(answered),
         run="idle" if ask.continues else _run(turn, run, now),
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
