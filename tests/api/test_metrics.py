@@ -1,5 +1,6 @@
 """Metrics: requests by route, what was written, live streams, and each view's lag."""
 
+from tests.api.harnesses import cold, let_go, told
 from tests.api.recording import record_turn
 from tests.api.serving import Served
 from tests.api.streams import frames, until_synced
@@ -48,3 +49,29 @@ def test_an_open_stream_is_counted(own_server: Served) -> None:
         found = frames(response.iter_bytes())  # let go of, it would hang up
         assert until_synced(found) == []
         assert values(browser.get("/metrics").text)["turnlog_streams"] == 1
+
+
+def test_metrics_tell_of_harnesses(own_server: Served) -> None:
+    counting = own_server.log.counting
+    counting.turn("warm", None, {"dispatch": 2, "total": 40})
+    counting.turn("evicted", "history", {"harness_start": 350.5, "total": "long", "other": 5})
+    counting.refused("turn-in-progress")
+    counting.evicted("lru")
+    counting.evicted("lru")
+    with own_server.client("default") as client, own_server.browser() as browser:
+        told(client, "s1", 1, *cold("t1"))
+        told(client, "s2", 1, *cold("t1", "seat-2"), let_go("seat-2"))
+        found = values(browser.get("/metrics").text)
+
+    assert found['turnlog_turns_total{path="warm",reason="none"}'] == 1
+    assert found['turnlog_turns_total{path="evicted",reason="history"}'] == 1
+    assert found['turnlog_dispatch_refused_total{code="turn-in-progress"}'] == 1
+    assert found['turnlog_seats_evicted_total{reason="lru"}'] == 2
+    assert found['turnlog_seats{state="idle"}'] == 1
+    assert found['turnlog_seats{state="busy"}'] == 0
+    assert found['turnlog_turn_seconds_count{phase="total"}'] == 1
+    assert found['turnlog_turn_seconds_bucket{le="0.025",phase="total"}'] == 0
+    assert found['turnlog_turn_seconds_bucket{le="0.05",phase="total"}'] == 1
+    assert found['turnlog_turn_seconds_bucket{le="+Inf",phase="harness_start"}'] == 1
+    assert found['turnlog_turn_seconds_sum{phase="harness_start"}'] == 0.3505
+    assert found['turnlog_turn_seconds_count{phase="first_output"}'] == 0
