@@ -64,7 +64,9 @@ async def list_project_turns(
         after=_after(page_cursor, parameters),
         limit=limit + 1,
     )
-    found = await log.read(lambda connection: project_turns(connection, query))
+    # What few turns have is looked for until the last one.
+    chosen = any(each is not None for each in (path, reason, min_ms, status))
+    found = await log.read(lambda connection: project_turns(connection, query), long=chosen)
     shown = found[:limit]
     more = len(found) > limit
     page = {
