@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from sqlalchemy import Connection
 
-from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
+from domain.commands import Batch, ConfigureSession, HeadClaim, Proposal, Rewind
 from domain.dispatch.kinds import Shape
 from domain.dispatch.situation import Credentials, Policies, Standing
 from domain.recorded import ProducerStamp
@@ -74,7 +74,7 @@ class Ask:
         continues: Whether it goes on with a turn whose gates are decided and that nobody runs.
         queue_id: The input that waited, if it is one.
         lease_s: How long the turn's lease is.
-        producer: The place of the turn's first batch in its producer's sequence.
+        batch: The place of the turn's first batch in its producer's sequence.
     """
 
     shape: Shape
@@ -94,4 +94,16 @@ class Ask:
     continues: bool = False
     queue_id: str | None = None
     lease_s: int = 30
-    producer: ProducerStamp | None = None
+    batch: Batch | None = None
+
+    @property
+    def producer(self) -> ProducerStamp | None:
+        """Return whose batch the turn's start is."""
+        batch = self.batch
+        return (
+            None
+            if batch is None
+            else ProducerStamp(
+                producer_id=batch.producer_id, epoch=batch.epoch, sequence=batch.sequence
+            )
+        )

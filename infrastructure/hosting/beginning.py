@@ -28,6 +28,7 @@ from domain.dispatch.outcomes import (
 )
 from domain.keys import keys_of
 from domain.raw_json import RawJson, dumped
+from domain.refusals import Refusal
 from domain.state import Gate, State
 from infrastructure import runs
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
@@ -323,18 +324,28 @@ def _lease(request: Request, found: Found, turn_id: str) -> int | None:
 def _carry_out(request: Request, found: Found, steps: Sequence[c.SessionCommand]) -> Appended:
     """Carry out `steps`; what the look-up for the decision did not bring is looked up again."""
     handler, ask = request.handler, request.ask
+    begun: list[c.SessionCommand] = []
+    if ask.batch is not None:
+        begun = [c.BeginBatch(batch=ask.batch, events=len(steps))]
     known: tuple[int | None, State] = (found.key, found.state)
     if _brings_more(steps, ask):
-        known = handler.state(request.attempt, request.target, keys_of(steps))
-    return handler.carry_out(
-        request.attempt,
-        request.target,
-        steps,
-        caller=request.caller,
-        producer=ask.producer,
-        batch=None if ask.producer is None else 1,
-        known=known,
-    )
+        known = handler.state(request.attempt, request.target, keys_of([*begun, *steps]))
+    whole = [*begun, *steps]
+    own = [step for step in steps if isinstance(step, c.Record) and not step.imported]
+    try:
+        return handler.carry_out(
+            request.attempt,
+            request.target,
+            whole,
+            caller=request.caller,
+            producer=ask.producer,
+            batch=len(own) if begun else None,
+            known=known,
+        )
+    except Refusal as refusal:
+        if refusal.at[:1] == ("events",):
+            refusal.at = refusal.at[3:]  # the place is one of the request, which is no batch
+        raise
 
 
 def _brings_more(steps: Sequence[c.SessionCommand], ask: Ask) -> bool:

@@ -10,12 +10,16 @@ from typing import assert_never
 
 from domain import commands as c
 from domain import events as e
+from domain.decided import fact
 from domain.dispatch.outcomes import Cold, Label, Resume, Step, Steps, path_of, reason_of
 from domain.raw_json import RawJson, dumped
+from domain.registry import NAMES
 from domain.state import Seat
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.priors import steps_for
 from infrastructure.hosting.situating import Found
+from infrastructure.proposing import proposal_of
+from infrastructure.serialization import encode
 
 SUPERSEDED = "superseded"
 """Why a turn was interrupted that waited, or ran, when another one was asked for instead."""
@@ -93,7 +97,7 @@ def steps_of_outcome(
         assert found.seat is not None  # noqa: S101 - without one nothing is resumed
         seat_id = found.seat.seat_id
         resumed = e.HarnessResumed(seat_id=seat_id, owner=ask.owner, turn_id=turn_id)
-        return [c.Note(event=resumed)]
+        return [_told(ask, resumed)]
     label = outcome.evict or new.evicted
     told = _difference(found, outcome.evict) if outcome.evict else new.detail
     detail = None if told is None else RawJson(told)
@@ -112,7 +116,7 @@ def steps_of_outcome(
                 turn_id=turn_id,
                 detail=detail,
             )
-            steps.append(c.Note(event=gone))
+            steps.append(_told(ask, gone))
     started = e.HarnessStarted(
         seat_id=new.seat_id,
         owner=ask.owner,
@@ -122,7 +126,14 @@ def steps_of_outcome(
         detail=detail,
         history_from=outcome.source,
     )
-    return [*steps, c.Note(event=started)]
+    return [*steps, _told(ask, started)]
+
+
+def _told(ask: Ask, event: e.HarnessEvent) -> c.SessionCommand:
+    """Record it as ours, or as the runner's that asks, in its batch."""
+    if ask.batch is None:
+        return c.Note(event=event)
+    return c.Record(proposal=proposal_of(NAMES[type(event)], encode(fact(event))))
 
 
 def difference(found: Found, label: Label | None) -> bytes | None:

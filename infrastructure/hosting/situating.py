@@ -168,12 +168,8 @@ def _possible(ask: Ask) -> list[c.SessionCommand]:
     if ask.seat is not None:
         resumed = e.HarnessResumed(seat_id=ask.seat.seat_id, owner=ask.owner)
         steps.append(c.Note(event=resumed))
-    if ask.producer is not None:
-        stamp = ask.producer
-        batch = c.Batch(
-            producer_id=stamp.producer_id, epoch=stamp.epoch, sequence=stamp.sequence, current=0
-        )
-        steps.append(c.BeginBatch(batch=batch, events=0))
+    if ask.batch is not None:
+        steps.append(c.BeginBatch(batch=ask.batch, events=0))
     return steps
 
 
