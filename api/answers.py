@@ -350,6 +350,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Explain Turn": ("Why it was warm or cold.", _named("Explanation")),
     "List Project Turns": ("A page of turns, each with its `session_id`.", None),
     "Read Pool": ("A page of seats, and counts.", _named("Pool")),
+    "Let Go": ("Its harness has ended.", None),
     "Renew Lease": (
         "Until when the turn is held; null while it is paused.",
         _shape(lease_until={"type": ["string", "null"], "format": "date-time"}),

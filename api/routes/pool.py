@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
 
-from api.dependencies import Log, ProjectId
+from api.dependencies import Log, ProjectId, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of
 from api.pool_shapes import counts_shape, process_shape, seats_shape
 from api.problems import ProblemError
+from api.routes.hosted_turns import hosting_of
 from api.shapes import Shape
 from api.views import LARGEST, MEDIA
 from domain.identifiers import is_name
 from domain.raw_json import dumped
+from infrastructure.pool.seats import SeatKey
 from infrastructure.reading.seats import SeatQuery, SeatView, seats
 
 router = APIRouter(prefix="/v1/projects/{project_id}/pool", tags=["pool"])
@@ -46,6 +48,22 @@ async def read_pool(
         "process": process_shape(log.live_pool),
     }
     return Response(dumped(page), media_type=MEDIA)
+
+
+@router.delete("/{session_id}", status_code=204)
+async def let_go(request: Request, target: Session) -> Response:
+    """Let the harness go that this process keeps for a session; its next turn is cold.
+
+    What waits for a decision goes on waiting. The answer comes when the harness has ended; one that
+    a turn has is not ended by this.
+    """
+    pool = hosting_of(request).launching.pool
+    seat = pool.find(SeatKey(target.project_id, target.session_id))
+    if seat is None:
+        raise ProblemError("no-such-seat", "no harness of this session is kept here")
+    if seat.state == "busy" or not await pool.evict(seat, "request"):
+        raise ProblemError("turn-in-progress", "a turn has the harness; interrupt it first")
+    return Response(status_code=204)
 
 
 def _place(view: SeatView) -> list[str | int | None]:
