@@ -5,7 +5,7 @@ A call that its prompt left open, or that was cancelled with it, is not heard of
 later about it belongs to no later prompt.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import uuid4
@@ -20,7 +20,7 @@ from infrastructure.harness.acp.fields import (
     objects,
     text,
 )
-from infrastructure.harness.port import CallAnnounced, CallEnd, CallEnded, Update
+from infrastructure.harness.port import CallAnnounced, CallEnd, CallEnded, ResumedCall, Update
 
 _ENDS: Final[dict[str, CallEnd]] = {"completed": "completed", "failed": "failed"}
 _SAY_NOTHING: Final = frozenset({"other"})
@@ -65,10 +65,23 @@ class Call:
 class Calls:
     """The calls of one conversation."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, eager: bool = False) -> None:
+        """Begin; an `eager` agent announces no call before it knows all its arguments.
+
+        Others begin a call with an empty object, and tell its arguments as the model writes them.
+        """
+        self._eager = eager
         self._now: dict[str, Call] = {}
         self._earlier: set[str] = set()
         self._left_open: set[str] = set()
+
+    def resume(self, calls: Iterable[ResumedCall]) -> None:
+        """Know calls that were announced by a conversation before this one."""
+        for each in calls:
+            said: Object = {"title": each.name, "rawInput": each.arguments}
+            self._now[each.tool_call_id] = Call(
+                call_id=each.tool_call_id, said=said, announced=True
+            )
 
     def told(self, update: Object) -> Iterator[Update]:
         """Yield what is new in a `tool_call` or a `tool_call_update`."""
@@ -80,7 +93,7 @@ class Calls:
             return
         call = self._call(call_id, update)
         status = text(call.said, "status")
-        if call.said.get("rawInput") or status not in {None, "pending"}:
+        if self._knows_arguments(call) or status not in {None, "pending"}:
             yield from announcement(call)
         if status in _ENDS:
             yield from _end(call, _ENDS[status])
@@ -107,6 +120,10 @@ class Calls:
             call.call_id for call in self._now.values() if cancelled or not call.ended
         }
         self._now = {}
+
+    def _knows_arguments(self, call: Call) -> bool:
+        given = call.said.get("rawInput")
+        return bool(given) or (self._eager and given is not None)
 
     def _is_new(self, call_id: str, update: Object, *, begins: bool) -> bool:
         """Tell whether a call that is not running begins by this; ids may come again."""

@@ -7,7 +7,6 @@ properly is over: what its agent remembers is not known any more.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 from acp.exceptions import RequestError
@@ -33,7 +32,6 @@ from infrastructure.harness.port import (
     Used,
 )
 
-_CLOSE_S: Final = 2.0
 _STOPS: Final[dict[str | None, StopReason]] = {
     "end_turn": "completed",
     "cancelled": "cancelled",
@@ -56,7 +54,7 @@ class AcpHarness:
         self._model = model
         self._first = list(first)
         self._leave = leave
-        self._telling = Telling()
+        self._telling = Telling(eager=link.takes_history)
         self._running: Running | None = None
         self._over = False
         self._closing: asyncio.Task[None] | None = None
@@ -90,6 +88,7 @@ class AcpHarness:
         loop = asyncio.get_running_loop()
         running = Running(listener, Patience(self._link.definition.timeouts, loop.time()))
         self._running = running
+        self._telling.calls.resume(prompt.resumed_calls)
         answer = asyncio.create_task(self._link.request("session_prompt", self._said(prompt)))
         answer.add_done_callback(lambda _: running.put("over"))
         try:
@@ -118,7 +117,7 @@ class AcpHarness:
     async def cancel(self) -> None:
         """Have the prompt that runs end; what it asked is answered as cancelled first."""
         running = self._running
-        if running is None or running.cancelled:
+        if running is None or running.cancelled or running.abandoned:
             return
         running.cancelled = True
         for permission_id in list(running.asked):
@@ -146,12 +145,17 @@ class AcpHarness:
     async def _close(self) -> None:
         running = self._running
         if running is not None:
-            with suppress(TimeoutError):  # it may have stopped to read
-                async with asyncio.timeout(_CLOSE_S):
-                    await self.cancel()
-            running.put("over")
+            running.abandon()
+            self._take_back(running)
+            self._link.notify_soon("session_cancel", {"sessionId": self._session_id})
         await self._link.leave(self._session_id)
         await self._leave(self)
+
+    def _take_back(self, running: Running) -> None:
+        """Let an agent go on that still waits for answers."""
+        for question in running.asked.values():
+            self._link.reply_soon(question.number, question.reply(Answer(verdict="cancelled")))
+        running.asked.clear()
 
     def _said(self, prompt: Prompt) -> Object:
         """Return the parameters of a prompt; the history goes in front of the first one."""
@@ -226,7 +230,7 @@ class AcpHarness:
     def _ended(self, running: Running, answer: asyncio.Task[Object]) -> Ended:
         """Return how the agent says the prompt ended."""
         received = running.patience.heard
-        if not answer.done():
+        if running.abandoned or not answer.done():
             raise HarnessFailed("process-died", "the conversation was closed", received=received)
         try:
             said = answer.result()
@@ -234,7 +238,7 @@ class AcpHarness:
             if running.cancelled:
                 return Ended(stop_reason="cancelled")
             detail = f"the agent answered the prompt with error {error.code}"
-            raise HarnessFailed("agent-error", detail, received=True) from None
+            raise HarnessFailed("agent-error", detail, received=received) from None
         except ConnectionError:
             raise self._link.failure(received=received) from None
         stop = _STOPS.get(text(said, "stopReason"))
@@ -265,8 +269,7 @@ class AcpHarness:
         self._running = None
         for message in running.stop():
             self._drop(message)
-        for question in running.asked.values():
-            self._link.reply_soon(question.number, question.reply(Answer(verdict="cancelled")))
+        self._take_back(running)
         for _ in self._telling.over(cancelled=True):
             pass  # whoever listened has failed
         if answer.done():
@@ -274,4 +277,5 @@ class AcpHarness:
                 answer.exception()  # seen: nobody has to be warned of it
         else:
             answer.cancel()
-            self._link.notify_soon("session_cancel", {"sessionId": self._session_id})
+            if not running.abandoned:
+                self._link.notify_soon("session_cancel", {"sessionId": self._session_id})

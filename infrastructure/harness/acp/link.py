@@ -141,6 +141,8 @@ class Link:
 
     async def leave(self, session_id: str) -> None:
         """End a session, telling the agent if it wants to know."""
+        if self._replies:
+            await asyncio.wait(set(self._replies), timeout=_CLOSE_S)
         if self._hearing.pop(session_id, None) is not None and self._closes_sessions and self.alive:
             with suppress(RequestError, ConnectionError, TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):

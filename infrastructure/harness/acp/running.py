@@ -23,6 +23,7 @@ class Running:
         self.asked = dict[str, Question]()
         self.cancelled = False
         self.stopped = False
+        self.abandoned = False
         self._inbox: deque[tuple[Message | Over, int]] = deque()
         self._news = asyncio.Event()
         self._room = asyncio.Event()
@@ -46,7 +47,7 @@ class Running:
         Raises:
             HarnessFailed: nothing came for too long.
         """
-        while not self._inbox:
+        while not self._inbox and not self.abandoned:
             self._news.clear()
             limit = self.patience.limit()
             try:
@@ -57,6 +58,8 @@ class Running:
                 raise HarnessFailed(
                     code, "the agent took too long", received=self.patience.heard
                 ) from None
+        if self.abandoned:
+            return "over"
         message, size = self._inbox.popleft()
         self._backlog -= size
         self._room.set()
@@ -64,6 +67,11 @@ class Running:
 
     def wake(self) -> None:
         """Look at the clock again."""
+        self._news.set()
+
+    def abandon(self) -> None:
+        """Come to an end at once, whatever was not dealt with."""
+        self.abandoned = True
         self._news.set()
 
     def stop(self) -> list[Message]:

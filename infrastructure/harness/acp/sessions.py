@@ -21,13 +21,12 @@ async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHar
     config = link.definition.config if start.config is None else start.config
     messages = [] if start.seed is None else [dict(message) for message in start.seed.messages]
     params: Object = {"cwd": folder, "mcpServers": []}
-    meta: Object = {}
-    if link.takes_history and messages:
-        meta[f"{EXTENSION}/history"] = list[JsonValue](messages)
-    if link.takes_history and config is not None:
-        meta[f"{EXTENSION}/config"] = config
-    if meta:
-        params["_meta"] = meta
+    if link.takes_history:
+        params["_meta"] = {
+            f"{EXTENSION}/session": start.session_id,
+            f"{EXTENSION}/history": list[JsonValue](messages),
+            f"{EXTENSION}/config": config,
+        }
     said = await link.starting("session_new", params)
     session_id = text(said, "sessionId")
     if session_id is None or link.holds(session_id):

@@ -23,8 +23,9 @@ class Telling:
         calls: The calls that it makes.
     """
 
-    def __init__(self) -> None:
-        self.calls = Calls()
+    def __init__(self, *, eager: bool) -> None:
+        """Begin; `eager` as in `Calls`."""
+        self.calls = Calls(eager=eager)
         self._messages: set[str] = set()
         self._cancelled_messages: set[str] = set()
 

@@ -11,7 +11,15 @@ import pytest
 from domain.json_text import JsonValue
 from infrastructure.harness.acp.conversation import AcpHarness
 from infrastructure.harness.acp.frames import history
-from infrastructure.harness.port import Answer, HarnessFailed, Prompt, ResumedCall, Seed, Start
+from infrastructure.harness.port import (
+    Answer,
+    CallEnded,
+    HarnessFailed,
+    Prompt,
+    ResumedCall,
+    Seed,
+    Start,
+)
 from tests.infrastructure.harness.stage import Ear, harness, play, puppet, report
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +69,11 @@ async def test_an_agent_that_knows_the_extension_gets_the_history_with_its_sessi
         prompt = await prompted(agent)
 
     messages = json.loads(json.dumps(MESSAGES, default=float))
-    assert new["_meta"] == {"turnlog.dev/history": messages, "turnlog.dev/config": {"model": "x"}}
+    assert new["_meta"] == {
+        "turnlog.dev/session": "s",
+        "turnlog.dev/history": messages,
+        "turnlog.dev/config": {"model": "x"},
+    }
     assert [block["type"] for block in prompt["prompt"]] == ["text"]
     assert "_meta" not in prompt
 
@@ -171,3 +183,16 @@ async def test_a_conversation_may_go_on_after_decisions_without_a_word(tmp_path:
         ended = await agent.prompt(Prompt(resumed_calls=RESUMED), Ear())
 
     assert ended.stop_reason == "completed"
+
+
+async def test_a_resumed_call_was_announced_before_and_ends_now(tmp_path: Path) -> None:
+    again = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "add", "rawInput": {"n": 2}}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
+    script = json.dumps([{"update": again}, {"update": {**done, "rawOutput": 3}}])
+
+    async with harness(tmp_path, puppet(how=EXTENDED), START) as agent:
+        ear = Ear()
+        prompt = Prompt(parts=({"type": "text", "text": script},), resumed_calls=RESUMED)
+        await agent.prompt(prompt, ear)
+
+    assert ear.heard == [CallEnded(tool_call_id="c", end="completed", output=3)]

@@ -4,6 +4,7 @@ import asyncio
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,6 +160,23 @@ async def test_a_call_without_arguments_is_announced_when_it_runs_or_its_prompt_
     ]
 
 
+async def test_an_agent_that_knows_the_extension_begins_no_call_before_it_knows_its_arguments(
+    tmp_path: Path,
+) -> None:
+    call = dict[str, Any](
+        sessionUpdate="tool_call", toolCallId="c", title="wait", rawInput=dict[str, Any]()
+    )
+    how = {"capabilities": {"_meta": {"turnlog.dev/history": True}}}
+
+    async with harness(tmp_path, puppet(how=how)) as agent:
+        _, ear = await play(agent, {"update": call}, {"say": "a"})
+
+    assert ear.heard == [
+        CallAnnounced(tool_call_id="c", name="wait", arguments={}),
+        Said(voice="text", text="a"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("said", "name"),
     [
@@ -220,8 +238,7 @@ async def test_an_agent_may_answer_with_an_error_and_go_on(tmp_path: Path) -> No
             await play(agent, {"end": error})
         _, ear = await play(agent, {"say": "on"})
 
-    assert failed.value.code == "agent-error"
-    assert failed.value.received
+    assert (failed.value.code, failed.value.received) == ("agent-error", False)
     assert "what was said" not in str(failed.value)
     assert ear.said == "on"
 
