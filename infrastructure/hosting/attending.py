@@ -21,13 +21,19 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
+from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.launching import LEASE_S
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
 from infrastructure.runner import Attempt
 
 EVERY_S: Final = 1.0
+RENEW_EACH: Final = 8
+"""In so many rounds leases are renewed once: three times while one lasts."""
+RELIEVE_EACH: Final = 5
+SECOND: Final = 1_000_000
 AT_ONCE: Final = 100
 _LOGGER: Final = logging.getLogger("turnlog")
 _AWAY: Final = (SQLAlchemyError, UnfitDatabase, Contended)
@@ -92,6 +98,13 @@ _WAITING: Final = Prepared(
         .limit(AT_ONCE)
     )
 )
+_RENEW: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(t.runs.c.owner == bindparam("owner"), t.runs.c.lease_until > 0)
+        .values(lease_until=bindparam("until"))
+    )
+)
 _LEFT_BEHIND: Final = Prepared(
     lambda _: (
         _in_session(t.seats.c.seat_id)
@@ -135,6 +148,7 @@ class Attending:
         """Take what it looks after."""
         self._log: Final = log
         self._hosting: Final = hosting
+        self._round = 0
 
     async def rounds(self, every: float = EVERY_S) -> None:
         """Look around until cancelled."""
@@ -145,6 +159,11 @@ class Attending:
     async def look_around(self) -> None:
         """Do what is to be done now."""
         launching = self._hosting.launching
+        self._round += 1
+        if launching.busy() and self._round % RENEW_EACH == 0:
+            await self._renew()
+        if self._round % RELIEVE_EACH == 0 and self._log.settings.pool.memory_limit_mb:
+            await launching.pool.relieve(await asyncio.to_thread(used_mb))
         await self._each(_EXPIRED, self._expire)
         if launching.pool.seats():
             await self._each(_LEFT_BEHIND, self._let_go)
@@ -161,6 +180,14 @@ class Attending:
                 await act(place)
         except (Refusal, *_AWAY) as error:
             _LOGGER.info("what was to be looked after has to wait: %s", type(error).__qualname__)
+
+    async def _renew(self) -> None:
+        """Renew the leases of the turns that run here, however long their harnesses are silent."""
+        params = {"owner": self._hosting.owner, "until": self._log.now() + LEASE_S * SECOND}
+        try:
+            await self._log.write(lambda attempt: _RENEW.run(attempt.connection, params))
+        except _AWAY as error:
+            _LOGGER.warning("leases are not renewed: %s", type(error).__qualname__)
 
     async def _expire(self, place: _Place) -> None:
         """End the questions whose time is over; a harness that waits is told that nobody did."""

@@ -29,16 +29,25 @@ from infrastructure.hosting.counting import Counting
 from infrastructure.hosting.journal import UNREACHABLE, LogJournal
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.outcomes import Finished, Lost, Outcome, Paused, Retriable
-from infrastructure.hosting.seeds import carried, resumed, seed_of
+from infrastructure.hosting.seeds import carried, resumed, seed_of, short_of
 from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnRun
 from infrastructure.pool.limits import PoolLimits
 from infrastructure.pool.pool import Pool
-from infrastructure.pool.seats import Pin, Seat, SeatKey, Warmth
+from infrastructure.pool.seats import (
+    Pin,
+    PoolClosed,
+    PoolFull,
+    Seat,
+    SeatBusy,
+    SeatKey,
+    Warmth,
+)
 from infrastructure.reading.files import with_files_of
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
 LEASE_S: Final = 30
+RETRIED: Final = "continuation-failed"
 _LOGGER: Final = logging.getLogger("turnlog")
 Told = Mapping[str, JsonValue]
 
@@ -154,7 +163,7 @@ class Launching:
         assert done.turn_id is not None  # noqa: S101 - it was given the lease
         assert done.fence is not None  # noqa: S101
         journal = LogJournal(self._log, target, done.turn_id, done.fence, caller)
-        live = Live(target=target, turn_id=done.turn_id, journal=journal, seat=seat)
+        live = Live(target=target, turn_id=done.turn_id, journal=journal, seat=seat, begun=done)
         self._live[SeatKey(*_names(target))] = live
         return live
 
@@ -307,8 +316,42 @@ class Launching:
         )
 
     async def _retry(self, live: Live, code: str) -> None:
-        """Run once more, cold, what a parked harness failed at before anything came from it."""
-        await self._failed(live, code, "the harness failed before anything came from it")
+        """Run once more, cold, what a parked harness failed at before anything came from it.
+
+        Only on a history that the log can tell; else the turn fails as the harness did.
+        """
+        key, detail = SeatKey(*_names(live.target)), dumped({"failure": code})
+        reasons = await self._log.read(
+            lambda connection: short_of(self._log, connection, live.target)
+        )
+        if reasons or live.begun is None:
+            await self._failed(live, code, "the harness failed before anything came from it")
+            return
+        try:
+            seat = await self.pool.reserve(
+                key, replacing=live.seat, reason=RETRIED, detail=detail.decode()
+            )
+        except (PoolFull, SeatBusy, PoolClosed):
+            await self._failed(live, code, "the harness failed, and no other could be started")
+            return
+        live.seat, live.run = seat, None
+        live.path, live.reason, live.history_from = "evicted", RETRIED, "log"
+        self._facets[seat.seat_id] = live.begun.found.wanted.facets
+        started = e.HarnessStarted(
+            seat_id=seat.seat_id,
+            owner=self.owner,
+            path="evicted",
+            turn_id=live.turn_id,
+            reason=RETRIED,
+            detail=RawJson(detail),
+            history_from="log",
+        )
+        try:
+            await live.journal.record([started])
+        except (Refusal, *UNREACHABLE) as error:
+            await self._left(live, Lost(reason=type(error).__name__))
+            return
+        await self._start(live, live.begun)
 
     async def _failed(self, live: Live, code: str, detail: str) -> None:
         error = TurnError(code=code, message=detail)

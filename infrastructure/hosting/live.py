@@ -8,6 +8,7 @@ from typing import Final
 from domain.json_text import JsonValue
 from domain.state import TurnPath
 from infrastructure.command_handler import Target
+from infrastructure.hosting.beginning import Dispatched
 from infrastructure.hosting.journal import LogJournal
 from infrastructure.hosting.outcomes import Finished, Lost, Paused
 from infrastructure.hosting.turn_run import TurnRun
@@ -26,6 +27,7 @@ class Live:
         seat: As this server holds it in its present use.
         path, reason, history_from: By which way it got its harness.
         config_fingerprint: Of the configuration that the harness applied.
+        begun: The request that began it; of a turn that goes on, the one before.
         watchers: Who is told of each piece as it comes.
         starting: The task that starts its harness.
         cancelled: Why it is to stop, if it is stopped before it has a run.
@@ -42,6 +44,7 @@ class Live:
     config_fingerprint: str | None = None
     prior_was_sent: bool = False
     watchers: set[Watcher] = field(default_factory=set[Watcher])
+    begun: Dispatched | None = None
     cancelled: tuple[str, str | None] | None = None
     starting: "asyncio.Task[None] | None" = None
     settled: "asyncio.Future[Settled]" = field(default_factory=asyncio.Future)

@@ -9,9 +9,11 @@ from domain import events as e
 from domain.json_text import JsonValue, parse
 from domain.messages import readable
 from domain.raw_json import RawJson
+from domain.readiness import readiness
 from domain.state import Gate
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, ResumedCall, Seed
 from infrastructure.hosting.binding import CarriedDecision
 from infrastructure.prepared import Prepared
@@ -22,6 +24,7 @@ from infrastructure.reading.transcript import live_view
 from infrastructure.view_rows import gate_of
 
 _DECIDED: Final = ("allowed", "denied", "denied-by-policy", "answered")
+_NO_GAPS: Final = frozenset({"turn-running", "agreement-required"})
 _UNCONSUMED: Final = Prepared(
     lambda _: (
         select(t.gates)
@@ -51,6 +54,13 @@ def seed_of(connection: Connection, target: Target, fresh: str | None) -> Seed:
         if fresh is None or message.turn_id != fresh
     ]
     return Seed(messages=messages)
+
+
+def short_of(log: Turnlog, connection: Connection, target: Target) -> Sequence[str]:
+    """Return why the log could not tell a harness the history, by codes; a turn runs, of course."""
+    found = moment(connection, target)
+    judged = readiness(found.head, found.open_turn, log.policy(found.known_after), found.agreements)
+    return [reason.code for reason in judged.reasons if reason.code not in _NO_GAPS]
 
 
 def carried(connection: Connection, key: int, turn_ids: Sequence[str]) -> list[CarriedDecision]:

@@ -1,0 +1,50 @@
+"""The queue: inputs that wait for their turn, and taking one back."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from sqlalchemy import Connection
+
+from api.dependencies import From, KnownTags, Log, Session
+from api.routes.hosted_turns import hosting_of
+from api.shapes import Shape
+from api.views import MEDIA, now_shape, view
+from domain.raw_json import dumped
+from domain.times import rfc3339
+from infrastructure.hosting.queueing import waiting
+from infrastructure.reading.moment import Moment
+
+router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}/queue", tags=["turns"])
+
+
+@router.get("")
+async def list_queue(target: Session, log: Log, known: KnownTags) -> Response:
+    """List the inputs that wait, first in, first out; at most 32 of a session do."""
+
+    def look(connection: Connection, moment: Moment) -> Shape:
+        return {
+            "items": [
+                {
+                    "queue_id": each.queue_id,
+                    "queued_at": rfc3339(each.queued_at),
+                    "version": each.queued_version,
+                }
+                for each in waiting(connection, moment.key)
+            ],
+            "next_cursor": None,
+            **now_shape(log, moment),
+        }
+
+    return await view(log, target, known, look)
+
+
+@router.delete("/{queue_id}")
+async def recall_input(
+    request: Request,
+    target: Session,
+    caller: From,
+    queue_id: Annotated[str, Path(description="The id that queueing answered with.")],
+) -> Response:
+    """Take an input back that waits; once it became a turn it is 409 `input-started`."""
+    await hosting_of(request).recall(target, queue_id, "recalled", caller)
+    return Response(dumped({"queue_id": queue_id, "status": "recalled"}), media_type=MEDIA)
