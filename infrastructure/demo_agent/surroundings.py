@@ -3,8 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-_MOST_MB = 4096
+VARIABLES: Final = (
+    "TURNLOG_DEMO_CALLS",
+    "TURNLOG_DEMO_LOAD",
+    "TURNLOG_DEMO_MEMORY_MB",
+    "TURNLOG_DEMO_PLAIN",
+    "TURNLOG_DEMO_RECORD",
+    "TURNLOG_DEMO_START_MS",
+)
+"""All that can be said; whoever starts the agent hands these on."""
+
+_MOST_MB: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
