@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from domain.json_text import JsonValue
+from infrastructure.demo_agent.surroundings import VARIABLES
 
 DEMO: Final = "demo"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -78,6 +79,7 @@ def demo(timeouts: Timeouts) -> Definition:
         name=DEMO,
         command=(sys.executable, "-P", "-m", "infrastructure.demo_agent"),
         environment=MappingProxyType({"PYTHONPATH": str(_ROOT)}),
+        inherit=VARIABLES,
         timeouts=timeouts,
     )
 
