@@ -66,6 +66,7 @@ class Account:
         self._clock: Final = clock
         self._gates: Final[dict[str, OpenGate]] = {}
         self._aliases: Final[dict[str, str]] = {}
+        self._consumed: Final[set[str]] = set()
 
     @property
     def gates(self) -> tuple[Waiting, ...]:
@@ -134,14 +135,18 @@ class Account:
         self.calls.free(gate.call_id, gate_id, gate.waiting.asked.kind, answer)
 
     def consume(self, gate_id: str) -> None:
-        """Note that the harness is given a decision."""
-        self.unrecorded.add(e.GateConsumed(gate_id=gate_id, turn_id=self._turn_id))
+        """Note that the harness is given a decision; the first time counts."""
+        if gate_id not in self._consumed:
+            self._consumed.add(gate_id)
+            self.unrecorded.add(e.GateConsumed(gate_id=gate_id, turn_id=self._turn_id))
 
-    def withdraw(self) -> None:
-        """Close every gate: nobody will decide any more."""
-        for gate_id in list(self._gates):
+    def withdraw(self) -> bool:
+        """Close every gate: nobody will decide any more. Tell whether there were any."""
+        waiting = list(self._gates)
+        for gate_id in waiting:
             self.close_gate(gate_id, Answer(verdict="cancelled"))
             self.unrecorded.add(e.GateWithdrawn(gate_id=gate_id, reason="cancelled"))
+        return bool(waiting)
 
     def use(self, used: Used) -> None:
         """Note the tokens that a model used."""

@@ -72,7 +72,7 @@ class Lost:
     """The turn is no longer this run's: nothing more is recorded, and its harness was cancelled.
 
     Attributes:
-        reason: `store-away`, or the name of the refusal.
+        reason: `store-away`, `broken`, or the name of the refusal.
     """
 
     reason: str

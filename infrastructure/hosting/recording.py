@@ -38,6 +38,7 @@ _ANOTHERS: Final = (
 )
 """The turn is over for this run; any other refusal is about what was to be recorded."""
 AWAY: Final = "store-away"
+BROKEN: Final = "broken"
 
 
 class Gone(Exception):
@@ -48,7 +49,7 @@ class Gone(Exception):
     """
 
     def __init__(self, reason: str, *, anothers: bool) -> None:
-        """Take `store-away`, or the refusal's name."""
+        """Take `store-away`, `broken`, or the refusal's name."""
         super().__init__(reason)
         self.reason: Final = reason
         self.anothers: Final = anothers
@@ -106,6 +107,9 @@ class Recording:
                     self.head = await self._recorded(events, release=release)
                 except Gone as gone:
                     self.gone = gone
+                    raise
+                except BaseException:  # what is in the log, nobody knows
+                    self.gone = Gone(BROKEN, anothers=False)
                     raise
                 finally:
                     self._timing.recorded(since)

@@ -106,9 +106,10 @@ class TurnRun:
             if self._keeping.stopped is None and not self._is_over:
                 self._keeping.stopped = (reason, by)
                 self._unpause()
-                self._account.withdraw()
+                withdrawn = self._account.withdraw()
                 self._stir()
-                await self._flush()
+                if withdrawn:
+                    await self._flush()
                 self._stop.set()
         self._start(None)
         return await self.going_on()
@@ -242,18 +243,23 @@ class TurnRun:
             await self._flush()
 
     async def _flush(self) -> bool:
-        recorded = await self._keeping.flush()
-        if not recorded:
-            self._stop.set()
-        return recorded
+        try:
+            return await self._keeping.flush()
+        finally:
+            self._stop_if_gone()
 
     async def _pause(self) -> None:
         """Let the lease go, and whoever waits for the turn; the harness stays if it may."""
-        paused = await self._keeping.pause()
-        if paused is None:
-            self._stop.set()
-        else:
+        try:
+            paused = await self._keeping.pause()
+        finally:
+            self._stop_if_gone()
+        if paused is not None:
             self._outcome.settle(paused)
+
+    def _stop_if_gone(self) -> None:
+        if self._is_gone:
+            self._stop.set()
 
     def _unpause(self) -> None:
         if self._keeping.paused:
