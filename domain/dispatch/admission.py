@@ -118,10 +118,9 @@ def _past_gates(situation: Situation, before: Steps) -> Steps | Refuse | Queue:
     """Step 5: a gate is open, and the request has fresh text; and the rewind, if one is asked."""
     if situation.rewind:
         return (*before, Step.REWIND)
-    ended = not ENDING.isdisjoint(before)
-    if not situation.gates_open or ended:
-        waits = Step.TAKE_ANSWERS in before and not ended
-        return (*before, Step.FINISH_TURN) if waits else before
+    if not situation.gates_open or not ENDING.isdisjoint(before):
+        # It is dropped again where the history moves: then the turn that waited is over.
+        return (*before, Step.FINISH_TURN) if Step.TAKE_ANSWERS in before else before
     match situation.policies.on_gate:
         case "queue":
             return Queue(behind="gate", before=before)
