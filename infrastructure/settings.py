@@ -16,6 +16,7 @@ from typing import Final
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from infrastructure.demo_agent.surroundings import VARIABLES
 from infrastructure.harness.definitions import (
     DEMO,
     LONGEST_S,
@@ -167,7 +168,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
 
 def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
     """Return the variables that look like settings and are none: likely a slip."""
-    known = {FILE_NAME, HARNESS_MARK, *(PREFIX + name.upper() for name in MEANINGS)}
+    known = {FILE_NAME, HARNESS_MARK, *VARIABLES, *(PREFIX + name.upper() for name in MEANINGS)}
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
 
