@@ -22,7 +22,7 @@ _KINDS: Final[dict[str | None, OptionKind]] = {
     "reject_once": "reject_once",
     "reject_always": "reject_always",
 }
-_WANTED: Final[dict[str, str]] = {"approved": "allow", "answered": "allow", "denied": "reject"}
+_WANTED: Final[dict[str, str]] = {"approved": "allow", "denied": "reject"}
 CANCELLED_PERMISSION: Final[Object] = {"outcome": {"outcome": "cancelled"}}
 CANCELLED_INPUT: Final[Object] = {"action": "cancel"}
 
@@ -91,7 +91,7 @@ def form(number: JsonValue, params: Object, call: Call | None) -> Question:
 
 def _permitted(options: tuple[Option, ...], answer: Answer, *, takes_edits: bool) -> Object:
     verdict = answer.verdict
-    edited = answer.arguments is not None and verdict in {"approved", "answered"}
+    edited = answer.arguments is not None and verdict == "approved"
     if edited and not takes_edits:
         verdict = "denied"
     chosen = _choice(options, verdict, answer.option_id)
@@ -110,10 +110,12 @@ def _permitted(options: tuple[Option, ...], answer: Answer, *, takes_edits: bool
 
 def _choice(options: tuple[Option, ...], verdict: str, option_id: str | None) -> Option | None:
     """Return the option that says a verdict: the one that was named, if it does say it."""
+    named = _option(options, option_id)
+    if verdict == "answered":
+        return named
     wanted = _WANTED.get(verdict)
     if wanted is None:
         return None
-    named = _option(options, option_id)
     if named is not None and named.kind.startswith(wanted):
         return named
     return next((option for option in options if option.kind == f"{wanted}_once"), None)

@@ -19,6 +19,7 @@ from infrastructure.harness.port import HarnessFailed, Start
 from infrastructure.harness.reaping import Instance, reap, register
 
 _WORK: Final = "work"
+_ENDING: Final = "the server is being ended"
 
 
 class AcpHarnesses:
@@ -95,11 +96,13 @@ class AcpHarnesses:
             return await begin(link, start, folder, leave)
         except BaseException:
             self._places.give_back_soon(place)
+            if place.opening.cancelled():
+                raise HarnessFailed("start-failed", _ENDING) from None
             raise
 
     def _definition(self, start: Start) -> Definition:
         if self._closed:
-            raise HarnessFailed("start-failed", "the server is being ended")
+            raise HarnessFailed("start-failed", _ENDING)
         name = self._default if start.harness is None else start.harness
         definition = self._definitions.get(name)
         if definition is None:

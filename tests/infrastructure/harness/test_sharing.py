@@ -124,6 +124,18 @@ async def test_a_start_that_nobody_waits_for_any_more_leaves_nothing(tmp_path: P
             await starting
 
 
+@pytest.mark.parametrize("how", [{"init": "hang"}, {"new": "hang"}])
+async def test_a_start_while_all_is_closed_fails(tmp_path: Path, how: Mapping[str, Any]) -> None:
+    async with harnesses(tmp_path, puppet(how=how)) as opened:
+        starting = asyncio.create_task(opened.start(session(1)))
+        await asyncio.wait({starting}, timeout=0.3)
+        await opened.close()
+        with pytest.raises(HarnessFailed) as failed:
+            await starting
+
+    assert failed.value.code == "start-failed"
+
+
 async def test_an_agent_that_gives_two_sessions_one_name_is_not_believed(tmp_path: Path) -> None:
     async with harnesses(tmp_path, puppet(how={"new": {"sessionId": "s1"}}, sessions=2)) as opened:
         first = await opened.start(session(1))
