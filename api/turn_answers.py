@@ -9,14 +9,16 @@ from api.gate_shapes import gate_shape
 from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
 from domain.raw_json import RawJson, dumped
 from domain.readiness import readiness
+from domain.refusals import NoSuchTurn
 from domain.state import Turn
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
+from infrastructure.fork_records import records_of
 from infrastructure.reading.approvals import GateQuery, gates
+from infrastructure.reading.facts import fact_at
 from infrastructure.reading.moment import Moment, moment
 from infrastructure.reading.transcript import extent_placed
 from infrastructure.reading.transcript_json import page_json
-from infrastructure.reading.turns import turn as turn_view
 from projections.turns import turn_shape
 
 PATH: Final = "Turnlog-Path"
@@ -37,8 +39,12 @@ def turn_answer(
         NoSuchSession: it is gone.
     """
     found = moment(connection, target)
-    view = turn_view(connection, found, turn_id)
-    turn, shape = view.turn, turn_shape(view.turn, view.end)
+    turn = records_of(connection, found.key, found.head).turn(turn_id)
+    if turn is None:
+        raise NoSuchTurn(turn_id)
+    ended = turn.ended_version
+    end = None if ended is None else fact_at(connection, found.key_at(ended), ended)
+    shape = turn_shape(turn, end)
     told: Shape = {
         "turn_id": turn_id,
         "status": shape["status"],

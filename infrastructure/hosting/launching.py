@@ -283,7 +283,8 @@ class Launching:
                     await self.pool.release(live.seat, "no-park", outcome.status)
                 self._forget(key, live)
                 live.settle(outcome)
-                await self.promote(live.target)
+                if outcome.head.queued:
+                    await self.promote(live.target)
             case Paused():
                 if not self._parked(live, outcome, "awaiting_approval"):
                     await self.pool.release(live.seat, "no-park", "paused")
