@@ -46,8 +46,6 @@ def cut_of(
     """Return where a history that does not agree leaves ours."""
     if not moment.sight.turns:
         return Cut(turns=0, gone=None, rest=0)
-    if found.agrees:  # but for its last message, which is no next input
-        return Cut(turns=moment.sight.turns, gone=None, rest=len(theirs) - 1)
     summed_up = _sees_summary(connection, moment, theirs, form, found)
     ours = _entries(connection, moment, theirs, form, summed_up=summed_up)
     told = entries_of(theirs, _everything)
@@ -74,8 +72,8 @@ def is_beginning(
     connection: Connection, moment: Moment, theirs: Sequence[Told], form: Form, common: int
 ) -> bool:
     """Tell whether a history is all of ours before the first difference: a strict prefix."""
-    found = compared(connection, _until(moment, common), theirs, form)
-    return found.agrees and not found.window and not found.next_input
+    found = compared(connection, _until(moment, common), theirs, form, past=True)
+    return found.agrees and not found.window
 
 
 def _everything(_: Part, __: str) -> bool:
@@ -104,7 +102,7 @@ def _sees_summary(
     """Tell whether what was found is found in what the model sees, not in what is displayed."""
     if moment.summary_version is None:
         return False
-    return compared(connection, _as_displayed(moment), theirs, form) != found
+    return compared(connection, _as_displayed(moment), theirs, form, past=True) != found
 
 
 def _entries(

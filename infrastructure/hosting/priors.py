@@ -22,7 +22,7 @@ from infrastructure import tables as t
 from infrastructure.command_handler import Target
 from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import ClientHistory
-from infrastructure.hosting.prior_cuts import Cut, cut_of, is_beginning
+from infrastructure.hosting.prior_cuts import cut_of, is_beginning
 from infrastructure.hosting.prior_facts import facts_of
 from infrastructure.reading.comparing import compared, completed_history
 from infrastructure.reading.moment import Moment, moment
@@ -93,13 +93,12 @@ def compared_prior(
     theirs = completed_history(connection, target.project_id, prior.messages)
     if not theirs:
         return Compared(word="absent")
-    found = compared(connection, then, theirs, prior.form)
+    found = compared(connection, then, theirs, prior.form, past=True)
     word = _word(connection, then, theirs, prior, found)
     known = _with_difference(Compared(word=word, counted=now.sight.turns, rewind=rewind), found)
     if word in {"agrees", "window"}:
         return replace(known, turns=then.sight.turns)
     cut = cut_of(connection, then, theirs, prior.form, found)
-    known = known if known.kind else _extra(known, theirs, cut)
     return replace(
         known,
         turns=cut.turns,
@@ -176,12 +175,10 @@ def _word(
     prior: ClientHistory,
     found: Comparison,
 ) -> Prior:
-    if found.agrees and not found.next_input:
+    if found.agrees:
         return "window" if found.window else "agrees"
     if not then.messages:
         return "nothing-known"
-    if found.agrees:
-        return "diverges"  # it goes on, with what cannot be the next input
     common = found.common_prefix
     beginning = common and is_beginning(connection, then, theirs, prior.form, common)
     return "behind" if beginning else "diverges"
@@ -189,7 +186,7 @@ def _word(
 
 def _with_difference(known: Compared, found: Comparison) -> Compared:
     difference = found.difference
-    if difference is None or (found.next_input and found.agrees):
+    if difference is None:
         return known
     ours, theirs = difference.ours, difference.theirs
     return replace(
@@ -198,10 +195,6 @@ def _with_difference(known: Compared, found: Comparison) -> Compared:
         index=None if ours is None else ours.index,
         client_index=None if theirs is None else theirs.index,
     )
-
-
-def _extra(known: Compared, theirs: Sequence[Told], cut: Cut) -> Compared:
-    return replace(known, kind="extra", client_index=theirs[cut.rest].index)
 
 
 def _rewound(connection: Connection, now: Moment, rewind: c.Rewind) -> Moment:

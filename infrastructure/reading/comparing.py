@@ -25,9 +25,17 @@ WHOLE_BYTES: Final = 64 * 2**20
 
 
 def compared(
-    connection: Connection, moment: Moment, theirs: Sequence[Told], form: Form
+    connection: Connection,
+    moment: Moment,
+    theirs: Sequence[Told],
+    form: Form,
+    *,
+    past: bool = False,
 ) -> Comparison:
-    """Return what comes of comparing a client's history with the session at a moment."""
+    """Return what comes of comparing a client's history with the session at a moment.
+
+    `past` if its last message is known to be no next input.
+    """
     views = [extent(moment, with_archived=True)]
     if moment.summary_version is not None:
         views = [
@@ -41,6 +49,7 @@ def compared(
             theirs,
             lambda part, role: carries(form, part, role),
             systems=form != "anthropic",
+            past=past,
         )
         for view in views
     ]

@@ -67,7 +67,12 @@ def needed(theirs: Sequence[Told]) -> int:
 
 
 def compare(
-    ours: Known, theirs: Sequence[Told], carries: Carries, *, systems: bool = True
+    ours: Known,
+    theirs: Sequence[Told],
+    carries: Carries,
+    *,
+    systems: bool = True,
+    past: bool = False,
 ) -> Comparison:
     """Compare a client's history with ours.
 
@@ -76,18 +81,21 @@ def compare(
         theirs: What the client tells.
         carries: Which files the client's form has places for.
         systems: Whether it has a place for system messages after the beginning.
+        past: Whether the last message is known to be no next input.
     """
     first = entries_of(ours.first, carries, systems=systems)
     whole = _judged(first, entries_of(theirs, _everything), ours.total, next_input=False)
     if whole.agrees:
         return whole
     last = entries_of(ours.last, carries, systems=systems)
-    newer = bool(theirs) and theirs[-1].role == "user"
+    newer = not past and bool(theirs) and theirs[-1].role == "user"
     prior = entries_of(theirs[:-1], _everything) if newer else []
     before = _judged(first, prior, ours.total, next_input=True) if newer else whole
     if before.agrees:
         return before
     found = _window(last, entries_of(theirs, _everything), ours.total, next_input=False)
+    if not newer:
+        return found or whole
     found = found or _window(last, prior, ours.total, next_input=True)
     return found or (before if _is_news(last, theirs) else whole)
 

@@ -15,7 +15,7 @@ from projections.comparing.forms import carries, form_of, our_history, read_hist
 from projections.comparing.pairing import Pair, pairs_of
 from projections.comparing.told import Form, Told, Unreadable
 from projections.transcript import TranscriptMessage
-from tests.projections.conversations import PNG, compared, sent, transcript
+from tests.projections.conversations import PNG, compared, known, sent, transcript
 from tests.scenario import (
     called,
     ended,
@@ -114,6 +114,14 @@ def test_what_is_added_in_between_diverges_before_what_we_say_next() -> None:
     assert compared(TALK, [*TOLD[:2], user("n"), assistant("m"), *TOLD[2:]]).common_prefix == 2
     assert compared(TALK, [user("n"), assistant("m"), *TOLD]).common_prefix == 0
     assert compared(TALK, [*TOLD, user("d"), assistant("z")]).common_prefix == len(TALK)
+
+
+def test_what_came_before_is_no_next_input() -> None:
+    told = read([*TOLD, user("n")], "turnlog")
+    found = compare(known(TALK), told, lambda *_: True, past=True)
+
+    assert gist(found) == (False, "extra", None, "/4")
+    assert gist(compare(known(TALK), told[2:4], lambda *_: True, past=True))[:2] == (True, "window")
 
 
 def test_nothing_was_said_on_either_side() -> None:
