@@ -14,6 +14,7 @@ from api.cli.options import (
     Json,
     LastDay,
     MaybeSession,
+    MaybeTurn,
     Parent,
     Project,
     RecordedSince,
@@ -274,3 +275,32 @@ def audit_command(
         at=at,
     )
     show_audit(project, url, session, wanted, "jsonl" if as_json and form == "text" else form)
+
+
+@commands.command("why")
+def why_command(
+    session: Session,
+    turn: MaybeTurn = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Tell why a turn was warm or cold, and where its time went."""
+    from api.cli.explaining import show_why
+
+    show_why(project, url, session, turn, as_json=as_json)
+
+
+@commands.command("pool")
+def pool_command(
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=200, help="How many seats at most.")
+    ] = 50,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """List the harnesses that are kept, and count how turns went."""
+    from api.cli.pooling import show_pool
+
+    show_pool(project, url, limit, as_json=as_json)

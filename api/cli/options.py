@@ -142,6 +142,10 @@ Tool: TypeAlias = Annotated[
 Turn: TypeAlias = Annotated[
     str | None, typer.Option("--turn", metavar="ID", help="Only this turn.", callback=_maybe_id)
 ]
+MaybeTurn: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="[TURN]", help="A turn's id; none: the newest.", callback=_maybe_id),
+]
 Actor: TypeAlias = Annotated[
     str | None, typer.Option("--actor", metavar="NAME", help="Only what they did.", callback=_name)
 ]

@@ -157,6 +157,21 @@ class Remote:
         }
         return self._pages(_path(session_id, "audit"), query)
 
+    def explanation(self, session_id: str, turn_id: str | None) -> bytes:
+        """Return why a turn, else the newest one, was warm or cold."""
+        name = self._newest_turn(session_id) if turn_id is None else turn_id
+        return self._document(_path(session_id, "turns", quote(name, safe=""), "explain"))
+
+    def pool(self, limit: int) -> bytes:
+        """Return so many seats, the last changed first, and how turns went; `more` if so."""
+        members = raw_members(self._document("/pool", {"limit": limit}))
+        if not {"seats", "counts", "next_cursor", "process"} <= members.keys():
+            raise self._stranger()
+        more = b"false" if members["next_cursor"] == b"null" else b"true"
+        shown = {name: members[name] for name in ("seats", "counts", "process")} | {"more": more}
+        pairs = (b'"%s":%s' % (name.encode(), raw) for name, raw in shown.items())
+        return b"{" + b",".join(pairs) + b"}"
+
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""
         return self._document(_path(session_id, "rewind"), body=_move(wanted))
@@ -189,6 +204,13 @@ class Remote:
         with self._answer(_path(session_id, "export")) as answer:
             while chunk := answer.read(CHUNK):
                 yield chunk
+
+    def _newest_turn(self, session_id: str) -> str:
+        members = raw_members(self._document(_path(session_id, "turns"), {"limit": 1}))
+        newest = raw_items(members.get("items", b"[]"))
+        for item in newest:
+            return str(parse(raw_members(item)["turn_id"]))
+        raise Failure("no-such-turn", "the session has no turn")
 
     def _pages(self, path: str, query: Query) -> Iterator[bytes]:
         place: str | None = None

@@ -80,6 +80,14 @@ class Source(Protocol):
         """Yield the lines of a session's audit, oldest first."""
         ...
 
+    def explanation(self, session_id: str, turn_id: str | None) -> bytes:
+        """Return why a turn, else the newest one, was warm or cold."""
+        ...
+
+    def pool(self, limit: int) -> bytes:
+        """Return so many seats, the last changed first, and how turns went; `more` if so."""
+        ...
+
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""
         ...

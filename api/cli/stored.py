@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from api.cli.failures import Failure
 from api.cli.stored_forks import stored_fork, stored_lineage
+from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import (
@@ -194,6 +195,14 @@ class Stored:
         )
         lines = whole_audit(self._log.database, found, query)
         return (dumped(line_shape(line)) for line in lines)
+
+    def explanation(self, session_id: str, turn_id: str | None) -> bytes:
+        """Return why a turn, else the newest one, was warm or cold."""
+        return stored_explanation(self._log, self._target(session_id), turn_id)
+
+    def pool(self, limit: int) -> bytes:
+        """Return so many seats, the last changed first, and how turns went; `more` if so."""
+        return stored_pool(self._log, self._project_id, limit)
 
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""
