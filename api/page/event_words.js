@@ -17,6 +17,18 @@ export const GROUPS = [
     "Rewinds, forks, compaction",
     ["history-rewound", "rewind-reverted", "session-forked", "history-compacted"],
   ],
+  [
+    "harnesses",
+    "Harnesses",
+    [
+      "harness-started",
+      "harness-parked",
+      "harness-resumed",
+      "harness-evicted",
+      "dispatch-refused",
+      "seat-close-requested",
+    ],
+  ],
   ["usage", "Usage", ["usage-recorded"]],
   ["losses", "Losses and imports", ["records-lost", "loss-healed", "history-imported"]],
   [
@@ -57,6 +69,12 @@ const WORDS = {
   "gate-opened": (data) => `${data.kind}${data.tool ? `: ${data.tool}` : ""}`,
   "gate-decided": (data) => `${data.verdict} by ${data.decided_by}`,
   "gate-withdrawn": (data) => data.reason,
+  "harness-started": (data) => named(data.path, data.reason),
+  "harness-parked": (data) => (data.state === "idle" ? "for the next turn" : "for a decision"),
+  "harness-resumed": () => "warm",
+  "harness-evicted": (data) => data.reason,
+  "dispatch-refused": (data) => named(data.code, data.seat, ...(data.reasons ?? [])),
+  "seat-close-requested": (data) => data.reason,
   "usage-recorded": (data) =>
     `${data.model}: ${count(data.input_tokens + data.output_tokens, "token")}`,
   "data-recorded": (data) => data.kind,
@@ -93,6 +111,11 @@ export function recordedBy(event) {
 /** Return who recorded an event if it was not just whoever sits at this machine. */
 export function notableBy(event) {
   return event.actor && event.actor !== "local" ? event.actor : null;
+}
+
+function named(first, ...others) {
+  const more = others.filter(Boolean);
+  return more.length > 0 ? `${first}: ${more.join(", ")}` : first;
 }
 
 function moved({ turns, messages }) {

@@ -2,6 +2,7 @@
 
 import { address, pretty } from "./api.js";
 import { button, count, el, number, oneLine, put } from "./dom.js";
+import { why } from "./paths.js";
 
 const LONG = 6_000;
 
@@ -12,6 +13,7 @@ const LONG = 6_000;
  * `switchTo(alternative)`; `fresh` tells that the chosen event began it.
  */
 export function messageNode(place, message, actions, { fresh }) {
+  const turn = message.role === "user" && message.turn_id ? why(place, message) : null;
   const classes = ["message", message.role, message.state, fresh ? "fresh" : ""];
   return el(
     "article",
@@ -29,8 +31,9 @@ export function messageNode(place, message, actions, { fresh }) {
         "aria-label": `Go to version ${message.version}`,
         title: "Go to the version at which this began",
       }),
-      message.summary ? null : choices(message, actions),
+      message.summary ? null : choices(message, actions, turn),
     ),
+    turn?.told,
     message.parts.map((part) => partNode(place, part)),
     (message.alternatives ?? []).length > 0 && alternatives(message, actions),
   );
@@ -40,11 +43,13 @@ function label(message) {
   return `${message.role} message ${message.index + 1}, ${message.state}`;
 }
 
-function choices(message, actions) {
-  if (message.role !== "user" || message.state === "rewound" || !message.turn_id) return null;
+function choices(message, actions, turn) {
+  if (turn === null) return null;
+  if (message.state === "rewound") return el("span", { class: "choices" }, turn.ask);
   return el(
     "span",
     { class: "choices" },
+    turn.ask,
     button("Rewind to before…", () => actions.rewindBefore(message), { class: "quiet" }),
     button("Fork after its turn…", () => actions.forkAfter(message), { class: "quiet" }),
   );
