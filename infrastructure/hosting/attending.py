@@ -10,11 +10,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, and_, bindparam, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from domain import commands as c
+from domain import events as e
 from domain.dispatch.kinds import Shape
+from domain.keys import Keys
 from domain.refusals import Refusal
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, Target
@@ -33,6 +35,11 @@ EVERY_S: Final = 1.0
 RENEW_EACH: Final = 8
 """In so many rounds leases are renewed once: three times while one lasts."""
 RELIEVE_EACH: Final = 5
+BURY_EACH: Final = 30
+HOSTS: Final = "host-%"
+"""The owners of seats that are servers, not runners."""
+PATIENCE_S: Final = 60
+"""So long after its time a seat of another server is taken for lost, with its server."""
 SECOND: Final = 1_000_000
 AT_ONCE: Final = 100
 _LOGGER: Final = logging.getLogger("turnlog")
@@ -105,6 +112,28 @@ _RENEW: Final = Prepared(
         .values(lease_until=bindparam("until"))
     )
 )
+_LOST: Final = Prepared(
+    lambda _: (
+        _in_session(t.seats.c.seat_id)
+        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        .where(
+            text("seats.state <> 'gone'"),
+            t.seats.c.owner.like(HOSTS),
+            t.seats.c.owner != bindparam("owner"),
+            t.heads.c.status != "deleted",
+            or_(
+                t.seats.c.changed_at + (t.seats.c.ttl_s + PATIENCE_S) * SECOND < bindparam("now"),
+                and_(
+                    t.seats.c.ttl_s.is_(None),
+                    t.seats.c.changed_at + PATIENCE_S * SECOND < bindparam("now"),
+                    or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
+                ),
+            ),
+        )
+        .limit(AT_ONCE)
+    )
+)
 _LEFT_BEHIND: Final = Prepared(
     lambda _: (
         _in_session(t.seats.c.seat_id)
@@ -169,6 +198,8 @@ class Attending:
             await self._each(_LEFT_BEHIND, self._let_go)
         if launching.busy():
             await self._each(_INTERRUPTED, self._interrupt)
+        if self._round % BURY_EACH == 1:
+            await self._each(_LOST, self._bury)
         await self._each(_DECIDED, self._go_on)
         await self._each(_WAITING, self._promote)
 
@@ -207,6 +238,23 @@ class Attending:
         seat = pool.find(SeatKey(place.project_id, place.session_id))
         if seat is not None and seat.seat_id == place.name and seat.state != "busy":
             await pool.evict(seat, "history")
+
+    async def _bury(self, place: _Place) -> None:
+        """Record that a seat is gone whose server was killed with it."""
+        target = Target(project_id=place.project_id, session_id=place.session_id)
+
+        def write(attempt: Attempt) -> None:
+            key, state = self._log.handler.state(
+                attempt, target, Keys(seats=frozenset({place.name}))
+            )
+            seat = state.seats.get(place.name)
+            if seat is not None and seat.state != "gone":
+                lost = e.HarnessEvicted(seat_id=seat.seat_id, owner=seat.owner, reason="seat-lost")
+                steps = [c.Note(event=lost)]
+                known = (key, state)
+                self._log.handler.carry_out(attempt, target, steps, caller=Caller(), known=known)
+
+        await self._log.write(write)
 
     async def _interrupt(self, place: _Place) -> None:
         """Stop a turn here that was asked to stop elsewhere."""
