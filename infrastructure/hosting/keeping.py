@@ -75,6 +75,7 @@ class Keeping:
         failure = how if isinstance(how, BaseException) else None
         if failure is not None and not isinstance(failure, HarnessFailed):
             _log.error("a turn's run failed: %s", type(failure).__name__)
+        await self._recording.caught_up()
         if self._recording.gone is not None:
             return await self._refused(self._recording.gone)
         if self.paused and not isinstance(how, Ended):

@@ -128,6 +128,11 @@ class Recording:
             await self._sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
+    async def caught_up(self) -> None:
+        """Wait for what is being recorded, whoever asked for it."""
+        if self._commits:
+            await asyncio.wait(self._commits)
+
     async def end_refused(self, events: Sequence[SessionEvent]) -> None:
         """Record the end of a turn of which something was refused.
 

@@ -263,3 +263,23 @@ async def test_a_harness_that_fails_at_an_answer_does_not_take_the_answerer_with
     s.decide("id-1")
 
     assert not await s.run.answer("id-1", APPROVED)
+
+
+@on_a_loop
+async def test_a_pause_that_is_still_being_recorded_is_waited_for_when_its_harness_goes() -> None:
+    s = stage()
+    await s.begin()
+    await s.harness.tell(calls("c1"), calls("c2"))
+    await s.harness.ask(may("c1"))
+    s.journal.failing = [StoreAway()] * 3
+    await s.time.let_pass(2_000)
+
+    s.harness.fail(HarnessFailed("process-died", "the agent is gone"))
+    await settle()
+    assert len(s.journal.commits) == 1
+    await s.time.let_pass(1_000)
+
+    outcome = await s.outcome()
+    assert isinstance(outcome, Paused)
+    assert not outcome.parked
+    assert s.journal.released == [False, True]
