@@ -15,7 +15,8 @@ from infrastructure.harness.acp import asking
 from infrastructure.harness.acp.asking import Question
 from infrastructure.harness.acp.blocks import blocks_of, text_block
 from infrastructure.harness.acp.calls import announcement
-from infrastructure.harness.acp.fields import EXTENSION, Object, member, number, text
+from infrastructure.harness.acp.ends import end_of
+from infrastructure.harness.acp.fields import EXTENSION, Object, member, text
 from infrastructure.harness.acp.frames import decisions, resumed
 from infrastructure.harness.acp.link import INPUT, PERMISSION, UPDATE, Link
 from infrastructure.harness.acp.patience import Patience
@@ -28,17 +29,9 @@ from infrastructure.harness.port import (
     HarnessFailed,
     Listener,
     Prompt,
-    StopReason,
-    Used,
 )
 
-_STOPS: Final[dict[str | None, StopReason]] = {
-    "end_turn": "completed",
-    "cancelled": "cancelled",
-    "refusal": "refused",
-    "max_tokens": "max-tokens",
-    "max_turn_requests": "max-requests",
-}
+_NOBODY: Final = Answer(verdict="cancelled")
 Leaving: TypeAlias = Callable[["AcpHarness"], Coroutine[Any, Any, None]]
 
 
@@ -115,16 +108,22 @@ class AcpHarness:
         return taken
 
     async def cancel(self) -> None:
-        """Have the prompt that runs end; what it asked is answered as cancelled first."""
+        """Have the prompt that runs end; what it asked is not waited for any more."""
         running = self._running
         if running is None or running.cancelled or running.abandoned:
             return
         running.cancelled = True
-        for permission_id in list(running.asked):
-            await self.answer(permission_id, Answer(verdict="cancelled"))
-        running.patience.cancel(asyncio.get_running_loop().time())
+        asked = running.take_asked()
+        now = asyncio.get_running_loop().time()
+        running.patience.go_on(now)
+        running.patience.cancel(now)
         running.wake()
+        # In this order: an agent that is only told that nobody answers may well go on without.
         await self._link.notify("session_cancel", {"sessionId": self._session_id})
+        for question in asked:
+            if question.call is not None and question.asked.kind == "permission":
+                question.call.refused = True
+            await self._link.reply(question.number, question.reply(_NOBODY))
 
     async def close(self) -> None:
         """End the conversation, and the process if it holds no other. Never raises; once only."""
@@ -146,16 +145,15 @@ class AcpHarness:
         running = self._running
         if running is not None:
             running.abandon()
-            self._take_back(running)
             self._link.notify_soon("session_cancel", {"sessionId": self._session_id})
+            self._take_back(running)
         await self._link.leave(self._session_id)
         await self._leave(self)
 
     def _take_back(self, running: Running) -> None:
         """Let an agent go on that still waits for answers."""
-        for question in running.asked.values():
-            self._link.reply_soon(question.number, question.reply(Answer(verdict="cancelled")))
-        running.asked.clear()
+        for question in running.take_asked():
+            self._link.reply_soon(question.number, question.reply(_NOBODY))
 
     def _said(self, prompt: Prompt) -> Object:
         """Return the parameters of a prompt; the history goes in front of the first one."""
@@ -241,24 +239,11 @@ class AcpHarness:
             raise HarnessFailed("agent-error", detail, received=received) from None
         except ConnectionError:
             raise self._link.failure(received=received) from None
-        stop = _STOPS.get(text(said, "stopReason"))
-        if stop is None:
-            raise HarnessFailed(
-                "protocol-error", "the agent did not say how the prompt ended", received=True
-            )
-        return Ended(stop_reason=stop, used=self._used(member(said, "usage")))
-
-    def _used(self, usage: Object) -> Used | None:
-        read, written = number(usage, "inputTokens"), number(usage, "outputTokens")
-        if read is None or written is None:
-            return None
-        return Used(
-            model=self._model,
-            input_tokens=read,
-            output_tokens=written,
-            cache_read_tokens=number(usage, "cachedReadTokens"),
-            cache_write_tokens=number(usage, "cachedWriteTokens"),
-        )
+        ended = end_of(said, self._model)
+        if ended is None:
+            detail = "the agent did not say how the prompt ended"
+            raise HarnessFailed("protocol-error", detail, received=True)
+        return ended
 
     async def _tell_rest(self, running: Running, *, cancelled: bool) -> None:
         for update in self._telling.over(cancelled=cancelled):
@@ -267,11 +252,6 @@ class AcpHarness:
     def _let_go(self, running: Running, answer: asyncio.Task[Object]) -> None:
         """Let nothing of a prompt that is over reach a later one."""
         self._running = None
-        for message in running.stop():
-            self._drop(message)
-        self._take_back(running)
-        for _ in self._telling.over(cancelled=True):
-            pass  # whoever listened has failed
         if answer.done():
             if not answer.cancelled():
                 answer.exception()  # seen: nobody has to be warned of it
@@ -279,3 +259,8 @@ class AcpHarness:
             answer.cancel()
             if not running.abandoned:
                 self._link.notify_soon("session_cancel", {"sessionId": self._session_id})
+        for message in running.stop():
+            self._drop(message)
+        self._take_back(running)
+        for _ in self._telling.over(cancelled=True):
+            pass  # whoever listened has failed

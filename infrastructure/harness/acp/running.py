@@ -69,6 +69,12 @@ class Running:
         """Look at the clock again."""
         self._news.set()
 
+    def take_asked(self) -> list[Question]:
+        """Return what is asked, for which no answer is taken any more."""
+        asked = list(self.asked.values())
+        self.asked.clear()
+        return asked
+
     def abandon(self) -> None:
         """Come to an end at once, whatever was not dealt with."""
         self.abandoned = True
