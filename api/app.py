@@ -18,6 +18,7 @@ from api.mistakes import Mistakes
 from api.neighbours import Neighbours
 from api.openapi import PROBLEM_RESPONSES, Described
 from api.routes import (
+    accepting,
     agreement,
     approvals,
     approving,
@@ -77,6 +78,7 @@ ROUTES: Final = (
     approving,
     fingerprint,
     readiness,
+    accepting,
     state,
     diff,
     history,

@@ -55,10 +55,12 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.GateGone: "gate-gone",
     r.TooManyGates: "too-many-gates",
     r.NoSuchLoss: "no-such-loss",
+    r.NoSuchHarness: "no-such-harness",
     r.NoSuchInput: "no-such-input",
     r.InputStarted: "input-started",
     r.QueueFull: "queue-full",
     r.NothingToAccept: "nothing-to-accept",
+    r.OtherReasons: "other-reasons",
     r.TooManyFacts: "too-many-events",
     r.TooManyBytes: "body-too-large",
     r.LineageTooDeep: "lineage-too-deep",
@@ -86,6 +88,7 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
             else {}
         )
     ),
+    r.OtherReasons: lambda e: {"reasons": list(e.reasons)},
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
     r.InputStarted: lambda e: {"turn_id": e.turn_id},
     r.GateGone: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},

@@ -384,6 +384,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "refresh",
         "The session's record is complete: there is no gap to accept.",
     ),
+    "other-reasons": ProblemType(
+        409,
+        "Other reasons stand",
+        "refresh",
+        "A gap was to be accepted for the reasons that are named, and there are others: `reasons` "
+        "has all of them. Read the session's readiness, and accept what it says if it is meant.",
+    ),
     "pool-full": ProblemType(
         503,
         "No harness can be started now",

@@ -302,6 +302,13 @@ class TooManyGates(Refusal):
         self.limit = limit
 
 
+class NoSuchHarness(Refusal):
+    """The configuration names a harness that is not defined where the turn would run."""
+
+    def __init__(self) -> None:
+        super().__init__("no harness of this name is defined here", "config", "harness")
+
+
 class NoSuchInput(Refusal):
     """No input waits under this id."""
 
@@ -347,6 +354,14 @@ class NothingToAccept(Refusal):
 
     def __init__(self) -> None:
         super().__init__("nothing is missing that could be accepted as missing")
+
+
+class OtherReasons(Refusal):
+    """More stands against the record than the caller has named."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("other reasons stand than those that are named", "reasons")
+        self.reasons = tuple(reasons)
 
 
 class NoSuchLoss(Refusal):
