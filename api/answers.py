@@ -322,6 +322,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         readiness=_named("Readiness"),
         **_HEAD,
     ),
+    "Accepted": _shape(
+        accepted={"type": "array", "items": _TEXT},
+        gap_version=_NUMBER,
+        readiness=_named("Readiness"),
+        **_HEAD,
+    ),
     "Lineage": _shape(
         ancestors=_OBJECTS,
         children=_shape(items=_OBJECTS, next_cursor=_MAYBE),
@@ -367,6 +373,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Rewind": ("It is out of sight, or would be.", _named("Rewound")),
     "Redo": ("It is in sight again, or would be.", _named("Redone")),
     "Compact": ("The summary is recorded.", _named("Compacted")),
+    "Accept Gap": ("The history counts as complete from here on.", _named("Accepted")),
     "Read Agreement": ("How often histories agreed, and a page of sessions.", None),
     "Verify Session": ("Whether every hash is right; the first that is not.", None),
     "Import File": ("The import, ended; `report` says what came of it.", _named("Import")),
