@@ -305,8 +305,8 @@ class TooManyGates(Refusal):
 class NoSuchHarness(Refusal):
     """The configuration names a harness that is not defined where the turn would run."""
 
-    def __init__(self) -> None:
-        super().__init__("no harness of this name is defined here", "config", "harness")
+    def __init__(self, *at: str | int) -> None:
+        super().__init__("no harness of this name is defined here", *at)
 
 
 class NoSuchInput(Refusal):
