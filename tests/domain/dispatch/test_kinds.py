@@ -39,6 +39,7 @@ APPROVED_CALL = Carried(index=0, role="assistant", has_text=True, calls=("c1",),
 RESULT = Carried(index=0, role="tool", results=("c1",))
 USER_RESULT = Carried(index=0, role="user", results=("c1",))
 USER_BOTH = Carried(index=0, role="user", has_text=True, results=("c1",))
+USER_CALL = Carried(index=0, role="user", has_text=True, calls=("c1",))
 GATE = Carried(index=0, role="user", answers=("g1",))
 
 
@@ -66,6 +67,7 @@ def parts(shape: Shape) -> Parts:
         ([USER, CALL, RESULT, USER], ("full", (0, 1, 2), 3, None)),
         ([USER, SAID, SYSTEM, USER], ("full", (0, 1, 2), 3, None)),
         ([USER, USER_BOTH, USER], ("full", (0, 1), 2, None)),
+        ([USER_CALL, USER], ("full", (0,), 1, None)),
         ([USER, APPROVED_CALL], ("resume", (0,), None, 1)),
         ([USER, CALL], ("resume", (0,), None, 1)),
         ([USER, CALL, RESULT], ("resume", (0, 1), None, 2)),
@@ -92,6 +94,8 @@ def test_a_request_without_answers_in_its_body(messages: list[Carried], expected
         ([SYSTEM, FILE], ("answer+text", (), 1, None)),
         ([USER, CALL, USER], ("answer+text", (0, 1), 2, None)),
         ([USER, CALL], ("resume", (0, 1), None, None)),
+        ([USER, CALL, RESULT], ("resume", (0, 1, 2), None, None)),
+        ([USER, CALL, USER_RESULT], ("resume", (0, 1, 2), None, None)),
     ],
 )
 def test_a_request_with_answers_in_its_body(messages: list[Carried], expected: Parts) -> None:
@@ -114,7 +118,7 @@ def test_a_request_with_answers_in_its_body(messages: list[Carried], expected: P
         ([USER, GATE], True, ("answers",)),
         ([USER_BOTH], True, ("answers",)),
         ([RESULT], True, ("answers",)),
-        ([Carried(index=0, role="user", has_text=True, calls=("c1",))], False, ("messages", 0)),
+        ([USER_CALL], False, ("messages", 0)),
         ([Carried(index=0, role="user", calls=("c1",))], False, ("messages", 0)),
         ([Carried(index=0, role="tool", has_text=True)], False, ("messages", 0)),
     ],
@@ -157,3 +161,18 @@ def test_the_word_of_a_refusal_quotes_no_message() -> None:
     with pytest.raises(InvalidValue) as refused:
         shape_of(told(USER, USER))
     assert refused.value.detail == "two fresh user turns: one request starts one"
+
+
+@pytest.mark.parametrize(
+    ("message", "detail"),
+    [
+        (BLANK, "the user turn says nothing: it has no text, attachment or image"),
+        (SAID, "the last message is no user turn, and names no gate or call"),
+    ],
+)
+def test_a_blank_user_turn_is_told_apart_from_a_message_of_somebody_else(
+    message: Carried, detail: str
+) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        shape_of(told(message))
+    assert refused.value.detail == detail
