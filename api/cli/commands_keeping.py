@@ -7,7 +7,7 @@ import typer
 
 from api.cli import failures
 from api.cli.failures import Failure, end
-from api.cli.options import All, Json, MaybeSession, Project, Url
+from api.cli.options import All, Json, MaybeSession, Project, Session, Url, Yes
 
 commands = typer.Typer()
 database_commands = typer.Typer(help="Look after the database.")
@@ -58,6 +58,34 @@ def rebuild_command(
         return
     _one_or_all(session, every=every)
     end(rebuild_views(project, session, check=check, as_json=as_json))
+
+
+@commands.command("accept")
+def accept_command(
+    session: Session,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason", metavar="CODE", help="A code of readiness; all that stand. Repeatable."
+        ),
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", help="What the model is told of it.")
+    ] = None,
+    yes: Yes = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Accept that records of a session are missing: its history counts as complete without them.
+
+    What is missing is shown first, and asked about on a terminal.
+    """
+    from api.cli.accepting import accept
+    from api.cli.going_back import Manner
+
+    manner = Manner(yes=yes, as_json=as_json)
+    end(accept(project, url, session, reason or (), message, manner))
 
 
 @database_commands.command("upgrade")

@@ -64,7 +64,7 @@ def _go(
     if asks and not wanted.dry_run:
         for line in _consequence(_document(call(replace(wanted, dry_run=True))), session):
             manner.tell(line)
-        if not _agreed(manner):
+        if not agreed(manner):
             manner.tell("nothing was changed")
             return NOT_SO
     answer = call(wanted)
@@ -122,7 +122,8 @@ def _sum(answer: Document, what: str) -> str:
     )
 
 
-def _agreed(manner: Manner) -> bool:
+def agreed(manner: Manner) -> bool:
+    """Ask whether what was shown is wanted."""
     question = "go on? [y/N] "
     if manner.as_json:
         sys.stderr.write(question)

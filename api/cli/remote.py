@@ -13,6 +13,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
 from api.cli.wanted import (
+    AcceptWanted,
     AuditFilter,
     ForkWanted,
     RedoWanted,
@@ -180,6 +181,10 @@ class Remote:
         """Bring turns back into sight, or tell what that would do."""
         return self._document(_path(session_id, "redo"), body=_move(wanted))
 
+    def accept(self, session_id: str, wanted: AcceptWanted) -> bytes:
+        """Accept that records of a session are missing."""
+        return self._document(_path(session_id, "readiness", "accept"), body=_move(wanted))
+
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""
         return self._document(_path(session_id, "fork"), body=_move(wanted))
@@ -304,7 +309,7 @@ _PASSING: Final = frozenset(
 )
 
 
-def _move(wanted: RewindWanted | RedoWanted | ForkWanted) -> bytes:
+def _move(wanted: RewindWanted | RedoWanted | AcceptWanted | ForkWanted) -> bytes:
     return dumped({name: value for name, value in asdict(wanted).items() if value is not None})
 
 

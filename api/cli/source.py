@@ -11,6 +11,7 @@ from api.cli.opening import the_log
 from api.cli.remote import Remote
 from api.cli.stored import Stored
 from api.cli.wanted import (
+    AcceptWanted,
     AuditFilter,
     ForkWanted,
     RedoWanted,
@@ -94,6 +95,10 @@ class Source(Protocol):
 
     def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
         """Bring turns back into sight, or tell what that would do."""
+        ...
+
+    def accept(self, session_id: str, wanted: AcceptWanted) -> bytes:
+        """Accept that records of a session are missing."""
         ...
 
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:

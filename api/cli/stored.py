@@ -9,11 +9,13 @@ from sqlalchemy import Connection
 
 from api.cli.failures import Failure
 from api.cli.stored_forks import stored_fork, stored_lineage
+from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import (
     NO_PARENT,
+    AcceptWanted,
     AuditFilter,
     ForkWanted,
     RedoWanted,
@@ -211,6 +213,10 @@ class Stored:
     def redo(self, session_id: str, wanted: RedoWanted) -> bytes:
         """Bring turns back into sight, or tell what that would do."""
         return stored_redo(self._log, self._target(session_id), wanted)
+
+    def accept(self, session_id: str, wanted: AcceptWanted) -> bytes:
+        """Accept that records of a session are missing."""
+        return stored_accept(self._log, self._target(session_id), wanted)
 
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""

@@ -83,6 +83,14 @@ class RedoWanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptWanted:
+    """What is accepted as missing, by codes, and what the model is told of it."""
+
+    reasons: tuple[str, ...] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForkWanted:
     """Where a fork begins, and what it is called; where the session is, if nothing is said."""
 
