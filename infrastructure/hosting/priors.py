@@ -219,14 +219,19 @@ def _back(compared: Compared) -> list[c.SessionCommand]:
     asked = compared.rewind
     if compared.gone is None:
         return [] if asked is None else [asked]
-    interrupt = asked is not None and asked.interrupt
-    return [c.Rewind(to_turn=compared.gone, interrupt=interrupt)]
+    return [_further(asked, c.Rewind(to_turn=compared.gone))]
 
 
 def _all_back(compared: Compared) -> list[c.SessionCommand]:
-    interrupt = compared.rewind is not None and compared.rewind.interrupt
     count = compared.counted
-    return [c.Rewind(turns=count, interrupt=interrupt)] if count else []
+    return [_further(compared.rewind, c.Rewind(turns=count))] if count else []
+
+
+def _further(asked: c.Rewind | None, rewind: c.Rewind) -> c.Rewind:
+    """Return a rewind in the place of the one that is asked for, which goes back less far."""
+    if asked is None:
+        return rewind
+    return replace(rewind, interrupt=asked.interrupt, claim=asked.claim, asked=asked.asked)
 
 
 def _diverged(compared: Compared) -> e.HistoryDiverged:
