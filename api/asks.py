@@ -5,7 +5,7 @@ answers, what the caller believes the history to be, and what is to be done abou
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 from uuid import uuid4
 
@@ -14,20 +14,26 @@ from sqlalchemy import Connection
 
 from api.body import SHORT, Body, RawBody
 from api.history_bodies import HeadBody, RewindFields
+from domain.canonical import canonical
 from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
 from domain.dispatch.kinds import Shape, shape_of
 from domain.dispatch.situation import Policies
-from domain.json_text import JsonValue, parse, raw_members
+from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.raw_json import RawJson
+from domain.refusals import NoSuchSession
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import decisions
 from infrastructure.hosting.asking import Ask, ClientHistory
+from infrastructure.hosting.configured import stored_config
 from infrastructure.hosting.priors import ends_unanswered
 from infrastructure.hosting.requests import Heard, answers_of, heard, prior_of, start_of
+from infrastructure.hosting.seeds import json_of
+from infrastructure.reading.sessions import session_head
 from projections.comparing.told import Form
 
 MESSAGES_LIMIT: Final = 10_000
+INSTRUCTIONS: Final = "instructions"
 
 
 class TurnBody(Body):
@@ -39,7 +45,7 @@ class TurnBody(Body):
             default_factory=list[Any],
             max_length=MESSAGES_LIMIT,
             description="The newest message alone, or the full history with it at its end. "
-            "Leading system and developer messages are configuration.",
+            "Leading system and developer messages are configuration: `instructions` in it.",
         ),
     ]
     form: Annotated[
@@ -140,8 +146,50 @@ async def queued_ask(log: Turnlog, target: Target, request: bytes) -> Ask:
     body = RawBody(request, parse(request))
     fields = body.valid(TurnBody)
     turn_id = uuid4().hex
+    return await hosted_ask(log, target, body, fields, turn_id, "")
+
+
+async def hosted_ask(
+    log: Turnlog, target: Target, body: RawBody, fields: TurnBody, turn_id: str, owner: str
+) -> Ask:
+    """Return what is asked of a harness of this server.
+
+    Leading system and developer messages are kept as `instructions` in the session's configuration:
+    what is started later is told them too.
+
+    Raises:
+        Refusal: it is no request for a turn, and where.
+    """
     read = await read_ask(log, target, body, fields, turn_id)
-    return ask_of(read, fields, turn_id, "", hosted=True, raw=request)
+    ask = ask_of(read, fields, turn_id, owner, hosted=True, raw=body.raw)
+    leading = read.heard.leading
+    if ask.configure is None and not leading:
+        return ask
+    stored = await log.read(lambda connection: _stored_config(connection, target))
+    given = None if ask.configure is None else ask.configure.config
+    return replace(ask, configure=_configure(stored, given, leading))
+
+
+def _stored_config(connection: Connection, target: Target) -> JsonValue:
+    try:
+        key, head, _ = session_head(connection, target)
+    except NoSuchSession:
+        return None
+    return stored_config(connection, key, head)
+
+
+def _configure(
+    stored: JsonValue, given: object, leading: Sequence[JsonValue]
+) -> ConfigureSession | None:
+    """Return what the configuration becomes; None if it stays as it is."""
+    asked = stored if given is None else json_of(given)
+    if leading:
+        members = asked if isinstance(asked, dict) else {}
+        asked = {**members, INSTRUCTIONS: [*leading]}
+    if canonical(asked) == canonical(stored):
+        return None
+    is_given = isinstance(given, RawJson) and not leading
+    return ConfigureSession(config=given if is_given else RawJson(dump(asked)))
 
 
 def ask_of(

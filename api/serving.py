@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from api.app import create_app
 from api.problems import MEDIA_TYPE, ProblemError
 from infrastructure.composition import Turnlog
+from infrastructure.harness.port import Harnesses
 
 HEADERS_LIMIT: Final = 64 * 1024
 GRACE_S: Final = 10
@@ -23,10 +24,13 @@ GRACE_S: Final = 10
 class Server(Uvicorn):
     """Serves one log until it is told to stop; then streams end, and what runs is finished."""
 
-    def __init__(self, log: Turnlog, *, host: str, port: int) -> None:
+    def __init__(
+        self, log: Turnlog, *, host: str, port: int, harnesses: Harnesses | None = None
+    ) -> None:
+        """Take what is served; `harnesses` run turns in place of those of the settings."""
         self._log: Final = log
         config = Config(
-            create_app(log),
+            create_app(log, harnesses),
             host=host,
             port=port,
             http=Protocol,

@@ -1,6 +1,6 @@
 """What is a request for a turn answered with: the turn, as it ended or as it waits?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Connection
@@ -28,7 +28,7 @@ _OUTCOME: Final = ("stop_reason", "error", "timings")
 
 def turn_answer(
     log: Turnlog, connection: Connection, target: Target, turn_id: str
-) -> tuple[bytes, Mapping[str, str]]:
+) -> tuple[bytes, dict[str, str]]:
     """Return a turn as its caller is answered, with the headers that go with it.
 
     Of a turn with more than 200 messages the last ones; `messages_left_out` tells how many more

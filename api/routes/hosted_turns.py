@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Header, Request, Response
@@ -11,12 +11,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import Connection
 
-from api.asks import TurnBody, ask_of, read_ask
+from api.asks import TurnBody, hosted_ask
 from api.body import Body, json_of, read_body
 from api.dependencies import From, Log, Session
 from api.errors import retry
 from api.following import frame
-from api.problems import ProblemError
+from api.problems import Flaw, ProblemError
 from api.refused import refused
 from api.shapes import Shape
 from api.turn_answers import standing_of, turn_answer
@@ -37,9 +37,22 @@ BEHIND: Final = 10_000
 """So many pieces a watcher may be behind; then it is told no more of them, only the end."""
 
 _EXAMPLE: Final = {"messages": [{"role": "user", "content": "What is 2 + 2?"}]}
+_SAID: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The turn, as it ended or as it waits; or its pieces, and then the turn.",
+        "content": {
+            MEDIA: {"schema": {"$ref": "#/components/schemas/TurnAnswer"}},
+            STREAM: {"schema": {"type": "string"}},
+        },
+    },
+    202: {
+        "description": "Taken: the turn runs, the input waits, or the answers are recorded.",
+        "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/TurnTaken"}}},
+    },
+}
 
 
-@router.post("/turns", openapi_extra=json_of(TurnBody, _EXAMPLE))
+@router.post("/turns", responses=_SAID, openapi_extra=json_of(TurnBody, _EXAMPLE))
 async def run_turn(
     request: Request,
     target: Session,
@@ -60,9 +73,10 @@ async def run_turn(
     hosting = hosting_of(request)
     body = await read_body(request)
     fields = body.valid(TurnBody)
-    turn_id = uuid4().hex
-    read = await read_ask(log, target, body, fields, turn_id)
-    ask = ask_of(read, fields, turn_id, hosting.owner, hosted=True, raw=body.raw)
+    if fields.on_busy == "steer":
+        detail = "a turn cannot be steered yet"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("on_busy",))])
+    ask = await hosted_ask(log, target, body, fields, uuid4().hex, hosting.owner)
     once = Once(project_id=target.project_id, key=key, request=request, body=body.raw).named()
     took = await hosting.take(target, ask, caller, body.raw, once)
     return await answered(log, hosting, target, took, accept=accept, prefer=prefer)
@@ -74,7 +88,12 @@ class InterruptBody(Body):
     reason: Annotated[str, Field(min_length=1, max_length=256)] = "cancelled"
 
 
-@router.post("/interrupt", status_code=202, openapi_extra=json_of(InterruptBody, {}))
+@router.post(
+    "/interrupt",
+    status_code=202,
+    responses={204: {"description": "Nothing runs, and nothing waits."}},
+    openapi_extra=json_of(InterruptBody, {"reason": "cancelled"}),
+)
 async def interrupt(request: Request, target: Session, caller: From) -> Response:
     """Stop whatever runs or waits in the session; 204 if nothing does.
 

@@ -34,6 +34,7 @@ from infrastructure import runs
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.carrying import NewSeat, steps_before, steps_of_outcome
+from infrastructure.hosting.placing import place_in_request
 from infrastructure.hosting.situating import Found, situate
 from infrastructure.runner import Attempt
 
@@ -343,8 +344,7 @@ def _carry_out(request: Request, found: Found, steps: Sequence[c.SessionCommand]
             known=known,
         )
     except Refusal as refusal:
-        if refusal.at[:1] == ("events",):
-            refusal.at = refusal.at[3:]  # the place is one of the request, which is no batch
+        refusal.at = place_in_request(ask, whole, refusal.at)
         raise
 
 

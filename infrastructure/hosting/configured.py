@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from domain import events as e
 from domain.configuration import config_fingerprint, facets
 from domain.json_text import JsonValue
+from domain.refusals import NoSuchHarness
 from domain.state import Head
 from infrastructure.hosting.asking import Wanted
 from infrastructure.hosting.seeds import json_of
@@ -51,13 +52,7 @@ class Configurations:
         at = (key, head.config_version)
         known = self._known.get(at)
         if known is None:
-            stored = None if at[1] is None else fact_at(connection, key, at[1])
-            config = (
-                json_of(stored.config)
-                if isinstance(stored, e.SessionOpened | e.SessionConfigured)
-                else None
-            )
-            known = self._known[at] = self.reading(config)
+            known = self._known[at] = self.reading(stored_config(connection, key, head))
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         return self._checked(known)
@@ -78,9 +73,15 @@ class Configurations:
         """Return what a configuration comes to that a request asks for, with its folder checked."""
         return self._checked(self.reading(config))
 
-    def knows(self, harness: str | None) -> bool:
-        """Tell whether there is a harness of this name."""
-        return self._identity(harness) is not None
+    def known(self, found: Configuration, *at: str) -> Configuration:
+        """Return a configuration by which a turn can begin.
+
+        Raises:
+            NoSuchHarness: it names a harness that is not defined here.
+        """
+        if self._identity(found.harness) is None:
+            raise NoSuchHarness(*at)
+        return found
 
     def _checked(self, found: Configuration) -> Configuration:
         if found.workspace is None or Path(found.workspace).is_dir():
@@ -93,6 +94,16 @@ class Configurations:
         return Configuration(
             config=found.config, harness=found.harness, workspace=found.workspace, wanted=wanted
         )
+
+
+def stored_config(connection: Connection, key: int, head: Head) -> JsonValue:
+    """Return a session's configuration as it was given."""
+    if head.config_version is None:
+        return None
+    stored = fact_at(connection, key, head.config_version)
+    if isinstance(stored, e.SessionOpened | e.SessionConfigured):
+        return json_of(stored.config)
+    return None
 
 
 def _text(value: object) -> str | None:

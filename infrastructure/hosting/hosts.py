@@ -32,7 +32,7 @@ from infrastructure.hosting.launching import LEASE_S, Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Paused
 from infrastructure.hosting.queueing import next_input
-from infrastructure.hosting.seeds import answer_of
+from infrastructure.hosting.seeds import answer_of, json_of
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
 from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
 from infrastructure.runner import Attempt
@@ -259,14 +259,22 @@ class Hosting:
         )
 
     def _completed(self, ask: Ask) -> Ask:
-        """Have a request that states no configuration ask for the session's own."""
-        if ask.configure is not None or (
-            isinstance(ask.config, Wanted) and (ask.config.fingerprint or ask.config.facets)
-        ):
-            return ask
-        return replace(ask, config=self._configured)
+        """Have a request say which configuration it asks for: its own, or else the session's.
 
-    def _configured(self, connection: Connection, key: int, head: Head) -> Wanted:
+        Raises:
+            NoSuchHarness: it would begin a turn on one that there is not.
+        """
+        if ask.configure is not None:
+            found = self._configurations.changed(json_of(ask.configure.config))
+            if ask.start is not None:
+                self._configurations.known(found, "config", "harness")
+            return replace(ask, config=found.wanted)
+        return replace(ask, config=self._begins if ask.start is not None else self._goes_on)
+
+    def _begins(self, connection: Connection, key: int, head: Head) -> Wanted:
+        return self._configurations.known(self._configurations.of(connection, key, head)).wanted
+
+    def _goes_on(self, connection: Connection, key: int, head: Head) -> Wanted:
         return self._configurations.of(connection, key, head).wanted
 
     async def _taken(

@@ -11,6 +11,7 @@ import httpx
 
 from api.serving import Server
 from infrastructure.composition import Turnlog, open_turnlog
+from infrastructure.harness.in_process import InProcessHarnesses
 from infrastructure.settings import load
 from tests.databases import DatabaseKind
 
@@ -27,6 +28,7 @@ class Served:
     log: Turnlog
     server: Server
     thread: Thread
+    harnesses: InProcessHarnesses
 
     def client(self, project_id: str) -> httpx.Client:
         """Return a client of one project; to be closed."""
@@ -64,18 +66,25 @@ def open_log(database_url: str, **settings: str) -> Turnlog:
 
 
 @contextmanager
-def served(kind: DatabaseKind, database_url: str, **settings: str) -> Generator[Served]:
-    """Serve a database until the end of the block."""
+def served(
+    kind: DatabaseKind,
+    database_url: str,
+    harnesses: InProcessHarnesses | None = None,
+    **settings: str,
+) -> Generator[Served]:
+    """Serve a database until the end of the block; its harnesses are no processes."""
     log = open_log(database_url, **settings)
+    harnesses = harnesses or InProcessHarnesses()
     # With its protocol named, so that asyncio turns off delays that only real networks need.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
     port = listener.getsockname()[1]
-    server = Server(log, host="127.0.0.1", port=port)
+    server = Server(log, host="127.0.0.1", port=port, harnesses=harnesses)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
     thread.start()
-    running = Served(f"http://127.0.0.1:{port}", kind, database_url, log, server, thread)
+    url = f"http://127.0.0.1:{port}"
+    running = Served(url, kind, database_url, log, server, thread, harnesses)
     try:
         _wait_until_it_answers(running)
         yield running

@@ -7,7 +7,7 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from tests.api.batches import Json, append, batch, completed, said, started, turn
+from tests.api.batches import Json, append, batch, completed, event, said, started, turn
 from tests.api.serving import Served
 
 _SESSION = "/sessions/{session_id}"
@@ -102,8 +102,25 @@ def _send(
     client: httpx.Client, method: str, path: str, media: str, example: object
 ) -> httpx.Response:
     relative = path.removeprefix("/v1/projects/{project_id}")
-    url = relative.format(session_id="chat-1", producer_id="runner-1")
+    known = {"session_id": "chat-1", "producer_id": "runner-1"}
+    if "{gate_id}" in relative:
+        known |= _gate(client)
+    if relative.endswith("/accept"):
+        known["session_id"] = "lossy"
+        lost = event("records-lost", count=None, reason="unknown")
+        append(client, "lossy", batch(1, lost, *turn("t"), producer="losing"))
+    url = relative.format(**known)
     return client.request(method, url, json=example, headers={"content-type": media})
+
+
+def _gate(client: httpx.Client) -> dict[str, str]:
+    """Have a runner ask something in a session of its own; the hosted turn has ended."""
+    count = len(client.get("/approvals", params={"status": "all"}).json()["items"])
+    session_id, producer = f"gated-{count}", f"asking-{count}"
+    asked = event("gate-opened", turn_id="t", kind="permission", permission_id="p")
+    append(client, session_id, batch(1, started("t"), asked, producer=producer))
+    [gate] = client.get(f"/sessions/{session_id}/approvals").json()["items"]
+    return {"session_id": session_id, "gate_id": gate["gate_id"]}
 
 
 def test_problems_are_what_the_document_says(client: httpx.Client, described: Json) -> None:

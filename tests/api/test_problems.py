@@ -13,6 +13,7 @@ import api
 from api.errors import CODES
 from api.mistakes import Mistakes
 from api.problems import TYPES, pointer
+from domain.dispatch.outcomes import ACTIONS
 from domain.refusals import ALL
 
 SECRET = "what was said in the session"
@@ -23,7 +24,11 @@ def test_every_refusal_has_a_code() -> None:
 
 
 def test_every_code_that_is_told_has_a_page_and_every_page_is_told() -> None:
-    assert _told() | set(CODES.values()) == TYPES.keys()
+    assert _told() | set(CODES.values()) | ACTIONS.keys() == TYPES.keys()
+
+
+def test_a_refused_request_tells_the_action_that_was_decided() -> None:
+    assert {code: TYPES[code].action for code in ACTIONS} == ACTIONS
 
 
 def _told() -> set[str]:
