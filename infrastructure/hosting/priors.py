@@ -19,6 +19,7 @@ from domain.refusals import TooManyBytes, TooManyFacts
 from domain.rewinding import rewinding
 from domain.state import Position
 from infrastructure import tables as t
+from infrastructure.agreement import count
 from infrastructure.command_handler import Target
 from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import ClientHistory
@@ -50,6 +51,7 @@ class Compared:
         rest: What of it comes after our turns.
         rewind: The rewind that the request asks for, after which it was compared.
         taken: Which of the prior's message ids the session has given already.
+        comparison: All that differs; None if the client told nothing.
     """
 
     word: Prior
@@ -63,6 +65,7 @@ class Compared:
     rest: Sequence[Told] = ()
     rewind: c.Rewind | None = None
     taken: frozenset[str] = frozenset()
+    comparison: Comparison | None = None
 
     @property
     def difference(self) -> str | None:
@@ -95,7 +98,9 @@ def compared_prior(
         return Compared(word="absent")
     found = compared(connection, then, theirs, prior.form, past=True)
     word = _word(connection, then, theirs, prior, found)
-    known = _with_difference(Compared(word=word, counted=now.sight.turns, rewind=rewind), found)
+    known = _with_difference(
+        Compared(word=word, counted=now.sight.turns, rewind=rewind, comparison=found), found
+    )
     if word in {"agrees", "window"}:
         return replace(known, turns=then.sight.turns)
     cut = cut_of(connection, then, theirs, prior.form, found)
@@ -126,6 +131,27 @@ def ends_unanswered(
     last = records.message(tip) if tip >= 0 else None
     turn = None if last is None or last.role != "user" else records.turn(last.turn_id)
     return turn is not None and (rewind is not None or turn.status != "running")
+
+
+def count_prior(
+    connection: Connection,
+    compared: Compared,
+    *,
+    project_id: str,
+    key: int,
+    version: int,
+    now: int,
+) -> None:
+    """Count a full history that a turn began with, as evidence for the log or against it."""
+    if compared.comparison is not None:
+        count(
+            connection,
+            project_id=project_id,
+            key=key,
+            version=version,
+            now=now,
+            comparison=compared.comparison,
+        )
 
 
 def steps_for(
