@@ -35,6 +35,7 @@ from infrastructure.command_handler import Appended, Caller, CommandHandler, Tar
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.carrying import NewSeat, steps_before, steps_of_outcome
 from infrastructure.hosting.placing import place_in_request
+from infrastructure.hosting.priors import count_prior
 from infrastructure.hosting.situating import Found, situate
 from infrastructure.runner import Attempt
 
@@ -202,6 +203,7 @@ def _begun(request: Request, found: Found, decision: Begin) -> Dispatched:
         *steps_of_outcome(found, ask, decision.outcome, ask.turn_id, means.new),
     ]
     appended = _carry_out(request, found, steps)
+    _count(request, found)
     return Dispatched(
         found=found,
         decision=decision,
@@ -212,6 +214,19 @@ def _begun(request: Request, found: Found, decision: Begin) -> Dispatched:
         turn_id=ask.turn_id,
         fence=_lease(request, found, ask.turn_id),
     )
+
+
+def _count(request: Request, found: Found) -> None:
+    """Count whether the history that the turn came with is the log's."""
+    if found.compared is not None and found.key is not None:
+        count_prior(
+            request.attempt.connection,
+            found.compared,
+            project_id=request.target.project_id,
+            key=found.key,
+            version=found.state.head.version,
+            now=request.handler.now(),
+        )
 
 
 def _dequeued(ask: Ask) -> list[c.SessionCommand]:
