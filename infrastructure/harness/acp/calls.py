@@ -23,19 +23,27 @@ from infrastructure.harness.acp.fields import (
 from infrastructure.harness.port import CallAnnounced, CallEnd, CallEnded, ResumedCall, Update
 
 _ENDS: Final[dict[str, CallEnd]] = {"completed": "completed", "failed": "failed"}
+_PENDING: Final = "pending"
 _SAY_NOTHING: Final = frozenset({"other"})
 _TOOL_NAMES: Final = ("toolName", "tool_name")
+_TERMINAL: Final = ("terminal_output", "terminal_output_delta")
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One call, as far as the agent has told."""
+    """One call, as far as the agent has told.
+
+    Attributes:
+        refused: Whether a person said that it is not to be made.
+        terminal: What it wrote to a terminal that the agent has itself.
+    """
 
     call_id: str
     said: Object = field(default_factory=dict[str, JsonValue])
     announced: bool = False
     ended: bool = False
     refused: bool = False
+    terminal: str = ""
 
     @property
     def name(self) -> str:
@@ -68,7 +76,7 @@ class Calls:
     def __init__(self, *, eager: bool = False) -> None:
         """Begin; an `eager` agent announces no call before it knows all its arguments.
 
-        Others begin a call with an empty object, and tell its arguments as the model writes them.
+        Others begin a call with some of them, or none, and tell the rest as the model writes it.
         """
         self._eager = eager
         self._now: dict[str, Call] = {}
@@ -93,7 +101,7 @@ class Calls:
             return
         call = self._call(call_id, update)
         status = text(call.said, "status")
-        if self._knows_arguments(call) or status not in {None, "pending"}:
+        if self._is_whole(call, status):
             yield from announcement(call)
         if status in _ENDS:
             yield from _end(call, _ENDS[status])
@@ -121,9 +129,12 @@ class Calls:
         }
         self._now = {}
 
-    def _knows_arguments(self, call: Call) -> bool:
+    def _is_whole(self, call: Call, status: str | None) -> bool:
+        """Tell whether a call's arguments are those that it is made with."""
         given = call.said.get("rawInput")
-        return bool(given) or (self._eager and given is not None)
+        if self._eager:
+            return given is not None or status not in {None, _PENDING}
+        return bool(given) if status is None else status != _PENDING
 
     def _is_new(self, call_id: str, update: Object, *, begins: bool) -> bool:
         """Tell whether a call that is not running begins by this; ids may come again."""
@@ -136,7 +147,11 @@ class Calls:
         call = self._now.get(call_id)
         if call is None:
             call = self._now[call_id] = Call(call_id=call_id)
+        meta = member(call.said, "_meta") | member(update, "_meta")
         call.said |= {key: value for key, value in update.items() if value is not None}
+        call.said["_meta"] = meta
+        for key in _TERMINAL:
+            call.terminal += text(member(member(update, "_meta"), key), "data") or ""
         return call
 
 
@@ -152,13 +167,17 @@ def announcement(call: Call) -> Iterator[Update]:
 def _end(call: Call, end: CallEnd) -> Iterator[Update]:
     if not call.ended:
         call.ended = True
-        yield CallEnded(tool_call_id=as_name(call.call_id), end=end, output=_output(call.said))
+        yield CallEnded(tool_call_id=as_name(call.call_id), end=end, output=_output(call))
 
 
-def _output(said: Object) -> JsonValue:
-    """Return what came out: the raw output, else the text, else whatever content there is."""
+def _output(call: Call) -> JsonValue:
+    """Return what came out: the raw output, else a terminal's, else the text, else all content."""
+    said = call.said
     if said.get("rawOutput") is not None:
         return said["rawOutput"]
+    left = member(member(said, "_meta"), "terminal_exit")
+    if call.terminal or left:
+        return {"output": call.terminal, "exit_code": left.get("exit_code")}
     shown = objects(said, "content")
     inner = [member(item, "content") for item in shown]
     if len(inner) == 1 and inner[0].get("type") == "text":
@@ -170,6 +189,8 @@ def _own_name(said: Object) -> str | None:
     own = extension(said, "tool")
     if isinstance(own, str) and own:
         return own
+    if text(said, "name") is not None:
+        return text(said, "name")
     meta = member(said, "_meta")
     for holder in (meta, *(member(meta, key) for key in meta)):
         for key in _TOOL_NAMES:

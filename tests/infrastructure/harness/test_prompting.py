@@ -88,7 +88,14 @@ async def test_a_call_is_announced_once_its_arguments_are_known_and_ended_once(
     async with harness(tmp_path, puppet()) as agent:
         _, ear = await play(
             agent,
-            {"update": {"sessionUpdate": "tool_call", "status": "pending", "rawInput": {}, **call}},
+            {
+                "update": {
+                    "sessionUpdate": "tool_call",
+                    "status": "pending",
+                    "rawInput": {"cwd": "/"},
+                    **call,
+                }
+            },
             {"say": "wait"},
             {
                 "update": {
@@ -160,6 +167,25 @@ async def test_a_call_without_arguments_is_announced_when_it_runs_or_its_prompt_
     ]
 
 
+async def test_what_an_agent_wrote_to_a_terminal_of_its_own_is_a_result(tmp_path: Path) -> None:
+    call = {"toolCallId": "c", "content": [{"type": "terminal", "terminalId": "t"}]}
+    begun = {"sessionUpdate": "tool_call", "status": "in_progress", "name": "sh", **call}
+    more = {"sessionUpdate": "tool_call_update", "toolCallId": "c"}
+    ended = {"terminal_output": {"data": "b\n"}, "terminal_exit": {"exit_code": 0}}
+
+    async with harness(tmp_path, puppet()) as agent:
+        _, ear = await play(
+            agent,
+            {"update": begun},
+            {"update": {**more, "_meta": {"terminal_output_delta": {"data": "a"}}}},
+            {"update": {**more, "status": "completed", "_meta": ended}},
+        )
+
+    assert ear.calls[1:] == [
+        CallEnded(tool_call_id="c", end="completed", output={"output": "ab\n", "exit_code": 0})
+    ]
+
+
 async def test_an_agent_that_knows_the_extension_begins_no_call_before_it_knows_its_arguments(
     tmp_path: Path,
 ) -> None:
@@ -183,6 +209,7 @@ async def test_an_agent_that_knows_the_extension_begins_no_call_before_it_knows_
         ({"title": "Run x", "kind": "execute"}, "execute"),
         ({"title": "weather", "kind": "other"}, "weather"),
         ({"title": "Run x", "kind": "execute", "_meta": {"agent": {"toolName": "Bash"}}}, "Bash"),
+        ({"title": "Run x", "kind": "execute", "name": "shell"}, "shell"),
         ({"title": "x", "_meta": {"turnlog.dev/tool": "fetch", "toolName": "y"}}, "fetch"),
         ({"kind": "other"}, "other"),
         ({"title": "two\nlines"}, "two lines"),
