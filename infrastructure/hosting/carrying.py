@@ -102,8 +102,12 @@ def steps_of_outcome(
     told = _difference(found, outcome.evict) if outcome.evict else new.detail
     detail = None if told is None else RawJson(told)
     steps: list[c.SessionCommand] = []
-    for seat in _kept(found):
+    kept = _kept(found)
+    newest = max((seat.started_version for seat in kept), default=0)
+    for seat in kept:
         if seat.owner != ask.owner:
+            if seat.changed_version < newest:
+                continue  # it was asked when that one was started, and its owner may be no more
             asked = e.SeatCloseRequested(
                 seat_id=seat.seat_id, owner=seat.owner, reason=outcome.evict or "history"
             )

@@ -7,7 +7,7 @@ was parked.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, or_, select, text
 
 from domain.state import Head, Seat
 from infrastructure import tables as t
@@ -22,8 +22,8 @@ MOST: Final = 20
 
 def _moves(types: tuple[str, ...], *, of_turn: bool) -> Prepared:
     event = t.events.c
-    others = event.type.not_in(types)
-    strange = others | (event.turn_id != bindparam("turn_id")) if of_turn else others
+    others = text(f"events.type NOT IN {types}")
+    strange = or_(others, event.turn_id != bindparam("turn_id")) if of_turn else others
     return Prepared(
         lambda _: (
             select(event.version, event.type)
@@ -46,12 +46,16 @@ _KEPT: Final = Prepared(
         select(t.seats)
         .where(t.seats.c.session_key == bindparam("session_key"), text("seats.state <> 'gone'"))
         .order_by(t.seats.c.changed_version.desc())
+        .limit(MOST)
     )
 )
 
 
 def kept_seats(connection: Connection, key: int) -> Sequence[Seat]:
-    """Return the session's seats that are not gone, as the log has them; the newest first."""
+    """Return the session's seats that are not gone, as the log has them: up to 20, newest first.
+
+    Those of servers that were killed stay; each was asked to go when the next was started.
+    """
     return [seat_of(row) for row in _KEPT.run(connection, {"session_key": key})]
 
 
