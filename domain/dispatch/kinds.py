@@ -143,6 +143,8 @@ def _with_fresh(said: tuple[Carried, ...], *, answers: bool, unanswered: bool) -
 def _with_answer(said: tuple[Carried, ...], *, answers: bool) -> Shape:
     """The last message is none that a person speaks with: it has to name a gate or a call."""
     prior, last = said[:-1], said[-1]
+    if prior and answers and last.results and not last.answers:
+        return Shape(kind="resume", prior=said)  # of other calls, which were made meanwhile
     if last.answering:
         _said_once(answers=answers)
         return Shape(kind="resume" if prior else "answer", prior=prior, in_band=last)

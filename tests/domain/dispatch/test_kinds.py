@@ -94,6 +94,8 @@ def test_a_request_without_answers_in_its_body(messages: list[Carried], expected
         ([SYSTEM, FILE], ("answer+text", (), 1, None)),
         ([USER, CALL, USER], ("answer+text", (0, 1), 2, None)),
         ([USER, CALL], ("resume", (0, 1), None, None)),
+        ([USER, CALL, RESULT], ("resume", (0, 1, 2), None, None)),
+        ([USER, CALL, USER_RESULT], ("resume", (0, 1, 2), None, None)),
     ],
 )
 def test_a_request_with_answers_in_its_body(messages: list[Carried], expected: Parts) -> None:
