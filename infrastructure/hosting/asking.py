@@ -20,12 +20,14 @@ class HeldSeat:
 
     Attributes:
         alive: Whether it can still be prompted.
+        busy: Whether whoever asks says that it is in the middle of something.
         credentials: What became of the credentials that it was given.
     """
 
     seat_id: str
     alive: bool = True
     credentials: Credentials = "ok"
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,9 @@ class Ask:
         seat: What that pool holds for the session; None if nothing.
         standing: Why whoever asks could not run a turn now, whatever the log says.
         continues: Whether it goes on with a turn whose gates are decided and that nobody runs.
+        continued: Which turn that is, if whoever asks says so.
         queue_id: The input that waited, if it is one.
+        came_ms: When it came, by a clock that only rises.
         lease_s: How long the turn's lease is.
         batch: The place of the turn's first batch in its producer's sequence.
     """
@@ -92,7 +96,9 @@ class Ask:
     seat: HeldSeat | None = None
     standing: Standing = "present"
     continues: bool = False
+    continued: str | None = None
     queue_id: str | None = None
+    came_ms: float | None = None
     lease_s: int = 30
     batch: Batch | None = None
 

@@ -4,6 +4,7 @@ One request of a session at a time is decided and recorded; what it began runs o
 asked. A seat that was looked at and not used is parked as it was.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -122,7 +123,7 @@ class Hosting:
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
         key = SeatKey(target.project_id, target.session_id)
-        ask = self._completed(ask)
+        ask = replace(self._completed(ask), came_ms=asyncio.get_running_loop().time() * 1_000)
         async with self._locks.of(key):
             try:
                 took = await self._taken(target, key, ask, caller, request, once)

@@ -163,7 +163,16 @@ class Launching:
         assert done.turn_id is not None  # noqa: S101 - it was given the lease
         assert done.fence is not None  # noqa: S101
         journal = LogJournal(self._log, target, done.turn_id, done.fence, caller)
-        live = Live(target=target, turn_id=done.turn_id, journal=journal, seat=seat, begun=done)
+        came = done.ask.came_ms
+        live = Live(
+            target=target,
+            turn_id=done.turn_id,
+            journal=journal,
+            seat=seat,
+            begun=done,
+            came_ms=came,
+            dispatch_ms=0 if came is None else round(_ms() - came),
+        )
         self._live[SeatKey(*_names(target))] = live
         return live
 
@@ -239,7 +248,8 @@ class Launching:
                     approval_ttl_s=self._limits.approval_ttl_s if self._limits.enabled else 0,
                 ),
                 decided=tuple(decided),
-                timings=timings or {},
+                timings={"dispatch": live.dispatch_ms, **(timings or {})},
+                started_ms=live.came_ms,
                 may_retry=may_retry,
             ),
             harness,

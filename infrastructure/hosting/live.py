@@ -29,6 +29,8 @@ class Live:
         config_fingerprint: Of the configuration that the harness applied.
         begun: The request that began it; of a turn that goes on, the one before.
         watchers: Who is told of each piece as it comes.
+        came_ms: When the request came, by the event loop's clock.
+        dispatch_ms: How long it took until it was decided and recorded.
         starting: The task that starts its harness.
         cancelled: Why it is to stop, if it is stopped before it has a run.
     """
@@ -46,6 +48,8 @@ class Live:
     watchers: set[Watcher] = field(default_factory=set[Watcher])
     begun: Dispatched | None = None
     cancelled: tuple[str, str | None] | None = None
+    came_ms: float | None = None
+    dispatch_ms: int = 0
     starting: "asyncio.Task[None] | None" = None
     settled: "asyncio.Future[Settled]" = field(default_factory=asyncio.Future)
 
