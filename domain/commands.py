@@ -222,9 +222,14 @@ Own: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Record what turnlog itself saw or did."""
+    """Record what turnlog itself saw or did.
+
+    Attributes:
+        proposed: Whether a producer's batch asked for it, so that it is a fact of the batch.
+    """
 
     event: Own
+    proposed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,8 +79,8 @@ def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
             return _settings_changed(state.head, command)
         case c.ArchiveSession() | c.UnarchiveSession() | c.DeleteSession() | c.InterruptTurn():
             return _ended(state, command)
-        case c.Note(event=event):
-            return decide_note(state, event)
+        case c.Note(event=event, proposed=proposed):
+            return tuple(d._replace(proposed=proposed) for d in decide_note(state, event))
         case c.ExpireGates(now=now):
             return expired(state, now)
         case _:

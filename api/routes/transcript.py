@@ -3,8 +3,8 @@
 Or as a whole, in the form that a provider takes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
@@ -12,20 +12,16 @@ from sqlalchemy import Connection
 from api.dependencies import KnownTags, Log, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
 from api.problems import Flaw, ProblemError
+from api.provider_forms import provider_shape
 from api.shapes import Shape
 from api.views import When, invalid, now_shape, view, whole_numbers
 from domain.identifiers import is_name
 from domain.raw_json import RawJson
-from infrastructure.reading.files import with_files
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.places import depth_of, find_message
-from infrastructure.reading.transcript import extent, extent_placed, live_view
+from infrastructure.reading.transcript import extent, extent_placed
 from infrastructure.reading.transcript_json import page_json
-from projections.anthropic_messages import AnthropicExport, anthropic_messages
-from projections.files import large_files, without_files
-from projections.openai_chat import ChatExport, openai_chat
-from projections.transcript import TranscriptMessage, summary_id
-from projections.ui_messages import UiExport, ui_messages
+from projections.transcript import summary_id
 from projections.window import Extent, Window
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["transcript"])
@@ -91,7 +87,7 @@ async def read_transcript(
             target,
             known,
             lambda connection, moment: (
-                _whole(connection, moment, form, attachments) | now_shape(log, moment)
+                provider_shape(connection, moment, form, attachments) | now_shape(log, moment)
             ),
             at,
             long=True,
@@ -171,33 +167,3 @@ def _cursors(
     earlier = None if window.starts else cursor([moment.through, window.low, EARLIER], parameters)
     following, previous = (later, earlier) if order == "asc" else (earlier, later)
     return {"next_cursor": following, "previous_cursor": previous}
-
-
-def _whole(
-    connection: Connection,
-    moment: Moment,
-    form: Literal["openai", "anthropic", "ui"],
-    attachments: Literal["inline", "omit"],
-) -> Shape:
-    live = live_view(connection, moment)
-    if attachments == "omit":
-        messages, losses = without_files(live.messages)
-    else:
-        project_id = moment.target.project_id
-        messages = list(with_files(connection, project_id, live.messages))
-        losses = large_files(messages)
-    export = _EXPORTS[form](messages, live.earlier_calls)
-    shape: Shape = {"messages": export.messages}
-    if isinstance(export, AnthropicExport) and export.system:
-        shape["system"] = export.system
-    return shape | {"losses": [loss.shape() for loss in (*losses, *export.losses)]}
-
-
-_EXPORTS: Final[
-    Mapping[
-        str,
-        Callable[
-            [Sequence[TranscriptMessage], Iterable[str]], ChatExport | AnthropicExport | UiExport
-        ],
-    ]
-] = {"openai": openai_chat, "anthropic": anthropic_messages, "ui": ui_messages}

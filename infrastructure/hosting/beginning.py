@@ -28,13 +28,13 @@ from domain.dispatch.outcomes import (
 )
 from domain.keys import keys_of
 from domain.raw_json import RawJson, dumped
-from domain.refusals import Refusal
+from domain.refusals import MessageExists, Refusal
 from domain.state import Gate, State
 from infrastructure import runs
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.carrying import NewSeat, steps_before, steps_of_outcome
-from infrastructure.hosting.placing import place_in_request
+from infrastructure.hosting.placing import place_in_request, place_of_new
 from infrastructure.hosting.priors import count_prior
 from infrastructure.hosting.situating import Found, situate
 from infrastructure.runner import Attempt
@@ -129,6 +129,8 @@ def begin(request: Request) -> Dispatched:
     """
     handler, attempt, ask, means = request.handler, request.attempt, request.ask, request.means
     found = situate(handler, attempt, request.target, ask, means.facets)
+    if (message_id := _said_before(found, ask)) is not None:
+        raise MessageExists(message_id).inside(*place_of_new(ask))
     if not ask.continues and _was_answered(found):
         return Dispatched(
             found=found,
@@ -294,6 +296,15 @@ def going_on(turn_id: str) -> c.Proposal:
     event = e.TurnStarted(turn_id=turn_id, messages=(), history_sent="answer")
     body = dumped({"turn_id": turn_id, "messages": [], "history_sent": "answer"})
     return c.Proposal(event=event, body=body)
+
+
+def _said_before(found: Found, ask: Ask) -> str | None:
+    """Return the id of the new message if one of the session has it, whatever is in its way now."""
+    start = None if ask.start is None else ask.start.event
+    if not isinstance(start, e.TurnStarted):
+        return None
+    known = found.state.message_ids
+    return next((m.message_id for m in start.messages if m.message_id in known), None)
 
 
 def _was_answered(found: Found) -> bool:

@@ -199,6 +199,9 @@ class Hosting:
             except Refusal as refusal:
                 await self.recall(target, queue_id, type(refusal).__name__, Caller())
                 continue
+            if took.again is not None:  # its very message became a turn in another way
+                await self.recall(target, queue_id, "said-before", Caller())
+                continue
             if not isinstance(took.decision, Refuse) or took.decision.code in _PASSING:
                 return
             await self.recall(target, queue_id, took.decision.code, Caller())

@@ -32,12 +32,14 @@ def place_in_request(ask: Ask, steps: Sequence[c.SessionCommand], at: Place) -> 
     return ("messages",)
 
 
+def place_of_new(ask: Ask) -> Place:
+    """Return where the new message stands."""
+    return () if ask.shape.fresh is None else ("messages", ask.shape.fresh.index)
+
+
 def _in_message(ask: Ask, rest: Place) -> Place:
     """Return the place of the new message; a fact has it as the only one."""
-    fresh = ask.shape.fresh
-    if fresh is None or rest[:1] != ("messages",):
-        return ()
-    return ("messages", fresh.index, *rest[2:])
+    return (*place_of_new(ask), *rest[2:]) if rest[:1] == ("messages",) else ()
 
 
 def _in_answer(ask: Ask, index: int, rest: Place) -> Place:

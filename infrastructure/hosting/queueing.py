@@ -6,14 +6,16 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, select, text
 
 from domain import events as e
+from domain.json_text import parse
 from domain.raw_json import RawJson
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchInput, NoSuchSession
 from domain.state import QueuedInput
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import fact_at
 from infrastructure.reading.sessions import session_head
+from infrastructure.stored_records import QUEUED
 from infrastructure.view_rows import queued_of
 
 _WAITING: Final = Prepared(
@@ -34,7 +36,10 @@ def waiting(connection: Connection, key: int) -> Sequence[QueuedInput]:
 
 
 def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | None:
-    """Return the id of the input that waits longest, and what it asked for; None if none does."""
+    """Return the id of the input that waits longest, and what it asked for; None if none does.
+
+    One that waits for a runner is for the runner to take: it has an owner, and none comes before.
+    """
     try:
         key, head, _ = session_head(connection, target)
     except NoSuchSession:
@@ -43,6 +48,32 @@ def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | No
         return None
     for each in waiting(connection, key):
         fact = fact_at(connection, key, each.queued_version)
-        request = fact.request if isinstance(fact, e.InputQueued) else None
-        return each.queue_id, request if isinstance(request, RawJson) else b"{}"
+        request = _request_of(fact)
+        return None if _owner(request) is not None else (each.queue_id, request)
     return None
+
+
+def input_of(connection: Connection, target: Target, queue_id: str) -> bytes:
+    """Return what an input asked for, whether it still waits or not.
+
+    Raises:
+        NoSuchInput: the session has no such input.
+        NoSuchSession: it is gone.
+    """
+    key, _, _ = session_head(connection, target)
+    row = QUEUED.run(connection, {"session_key": key, "queue_id": queue_id}).first()
+    if row is None:
+        raise NoSuchInput
+    return _request_of(fact_at(connection, key, queued_of(row).queued_version))
+
+
+def _request_of(fact: e.Fact | None) -> bytes:
+    request = fact.request if isinstance(fact, e.InputQueued) else None
+    return request if isinstance(request, RawJson) else b"{}"
+
+
+def _owner(request: bytes) -> str | None:
+    """Return the runner whose input it is."""
+    said = parse(request)
+    owner = said.get("owner") if isinstance(said, dict) else None
+    return owner if isinstance(owner, str) else None

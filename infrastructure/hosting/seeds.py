@@ -63,13 +63,17 @@ def short_of(log: Turnlog, connection: Connection, target: Target) -> Sequence[s
     return [reason.code for reason in judged.reasons if reason.code not in _NO_GAPS]
 
 
+def unconsumed(connection: Connection, key: int, turn_id: str) -> list[Gate]:
+    """Return the gates of a turn that were decided, and no harness was told of; oldest first."""
+    params = {"session_key": key, "turn_id": turn_id}
+    return [gate_of(row) for row in _UNCONSUMED.run(connection, params)]
+
+
 def carried(connection: Connection, key: int, turn_ids: Sequence[str]) -> list[CarriedDecision]:
     """Return what was decided of these turns and no harness was given yet, oldest first."""
     found: list[CarriedDecision] = []
     for turn_id in turn_ids:
-        params = {"session_key": key, "turn_id": turn_id}
-        for row in _UNCONSUMED.run(connection, params):
-            gate = gate_of(row)
+        for gate in unconsumed(connection, key, turn_id):
             decided = fact_at(connection, key, gate.closed_version or 0)
             asked = fact_at(connection, key, gate.opened_version)
             if isinstance(decided, e.GateDecided) and isinstance(asked, e.GateOpened):

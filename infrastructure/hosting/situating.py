@@ -13,7 +13,7 @@ from domain import events as e
 from domain.canonical import canonical
 from domain.configuration import differing
 from domain.decide_gate import resolve_gate
-from domain.dispatch.kinds import WITH_PRIOR
+from domain.dispatch.kinds import PURE_ANSWERS, WITH_PRIOR
 from domain.dispatch.situation import (
     Answers,
     Claim,
@@ -91,15 +91,29 @@ class Found:
     wanted: Wanted
 
 
+def look(
+    handler: CommandHandler, attempt: Attempt, target: Target, ask: Ask
+) -> tuple[int | None, State]:
+    """Return the session's key, and all of it that `ask` could need."""
+    return handler.state(attempt, target, keys_of(_possible(ask)))
+
+
 def situate(
-    handler: CommandHandler, attempt: Attempt, target: Target, ask: Ask, facets: Mapping[str, str]
+    handler: CommandHandler,
+    attempt: Attempt,
+    target: Target,
+    ask: Ask,
+    facets: Mapping[str, str],
+    known: tuple[int | None, State] | None = None,
 ) -> Found:
     """Return how `ask` finds the session; `facets` are those that its seat's harness applied.
+
+    `known` is what was looked up for it.
 
     Raises:
         Refusal: the rewind that it asks for is none.
     """
-    key, state = handler.state(attempt, target, keys_of(_possible(ask)))
+    key, state = known or look(handler, attempt, target, ask)
     head, now = state.head, handler.now()
     if key is None or head.status in {"absent", "deleted"}:
         return _nowhere(state, ask, handler.readiness(attempt, state, None))
@@ -126,13 +140,13 @@ def situate(
         session=_standing(head, ask, wanted),
         claim=_claim(attempt, key, head, ask),
         answers="same-again" if ask.continues and not answered else _worst(answered),
-        run="idle" if ask.continues else _run(turn, run, now),
+        run="idle" if ask.continues and ask.hosted else _run(turn, run, ask, now),
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
         prior="absent" if compared is None else _prior(compared, after),
         seat=_seat(seat, ask, moved, _config(seat, wanted, facets)),
         policies=ask.policies,
-        continued_by=_continued_by(turn, run, ask),
+        continued_by=_continued_by(turn, run, ask, now),
         told=Told(
             turn_id=head.turn_id,
             gate=waiting[0].gate_id if waiting else _first_gate(answered),
@@ -168,6 +182,8 @@ def _possible(ask: Ask) -> list[c.SessionCommand]:
     if ask.seat is not None:
         resumed = e.HarnessResumed(seat_id=ask.seat.seat_id, owner=ask.owner)
         steps.append(c.Note(event=resumed))
+    if ask.continued is not None:
+        steps.append(c.InterruptTurn(turn_id=ask.continued, reason="none"))
     if ask.batch is not None:
         steps.append(c.BeginBatch(batch=ask.batch, events=0))
     return steps
@@ -281,21 +297,31 @@ def _open_after(state: State, answered: Sequence[Answered]) -> list[Gate]:
     ]
 
 
-def _run(turn: Turn | None, run: runs.Run | None, now: int) -> RunWord:
+def _run(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> RunWord:
     if turn is None or turn.paused:
         return "idle"
+    answers = ask.shape.kind in PURE_ANSWERS
     if run is None or not run.is_of(turn.turn_id):
-        return "external-run"
+        mine = ask.producer is not None and ask.producer.producer_id == turn.producer_id
+        return "idle" if ask.continues and mine else "external-run"
+    if not run.lease_until and (answers or turn.open_gates):
+        return "idle"  # a gate was decided after it was let go, and nobody went on with it yet
     return "expired-lease" if 0 < run.lease_until <= now else "live-turn"
 
 
-def _continued_by(turn: Turn | None, run: runs.Run | None, ask: Ask) -> ContinuedBy:
-    """The one who asks continues its own turn; this server continues what no runner began."""
+def _continued_by(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> ContinuedBy:
+    """The one who asks continues its own turn; this server continues what no runner began.
+
+    A runner may continue any turn that nobody holds.
+    """
     if turn is None:
         return "us"
-    if run is not None and run.is_of(turn.turn_id) and run.owner == ask.owner:
+    leased = run is not None and run.is_of(turn.turn_id)
+    if run is not None and leased and run.owner == ask.owner:
         return "us"
-    return "runner" if turn.producer_id is not None and ask.hosted else "us"
+    if ask.hosted:
+        return "us" if turn.producer_id is None else "runner"
+    return "runner" if leased and not turn.paused and runs.is_live(run, now) else "us"
 
 
 def _prior(compared: Compared, after: Head) -> PriorWord:
@@ -320,7 +346,7 @@ def _seat(seat: SeatRecord | None, ask: Ask, moved: Sequence[Any], config: Confi
         return None
     held = ask.seat if ask.seat is not None and ask.seat.seat_id == seat.seat_id else None
     return Seat(
-        state=_STATES[seat.state],
+        state="busy" if held is not None and held.busy else _STATES[seat.state],
         ours=seat.owner == ask.owner,
         life="unnamed" if held is None else "alive" if held.alive else "died",
         pinned=seat.pin_version is not None and not moved,

@@ -6,6 +6,7 @@ from itertools import count
 import httpx
 import pytest
 
+from tests.api.chats import Chat, opened
 from tests.api.serving import Served, served
 from tests.databases import DatabaseKind, Databases, PostgresqlDatabases, SqliteDatabases
 
@@ -45,6 +46,12 @@ def client(server: Served, project: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
+def chat(server: Served, client: httpx.Client, project: str) -> Chat:
+    """A session of the test's own project, of which this server runs the turns."""
+    return opened(Chat(client=client, session_id=f"chat-{project}", harnesses=server.harnesses))
+
+
+@pytest.fixture
 def browser(server: Served) -> Iterator[httpx.Client]:
     """A client of everything that the server has, on each database in turn."""
     with server.browser() as browser:
@@ -62,6 +69,7 @@ def own_server(databases: Databases, database_kind: DatabaseKind) -> Iterator[Se
 
 def _shared(kind: DatabaseKind, databases: Databases) -> Iterator[Served]:
     url = databases.ready()
-    with served(kind, url) as running:
+    # Tests leave harnesses behind that wait for answers, and none of them makes room for another.
+    with served(kind, url, pool_capacity="5000") as running:
         yield running
     databases.drop(url)

@@ -4,6 +4,7 @@ import pytest
 
 from domain import events as e
 from domain.commands import Note
+from domain.decide import decide
 from domain.decide_note import QUEUE_LIMIT
 from domain.raw_json import RawJson
 from domain.refusals import InputStarted, InvalidValue, NoSuchInput, QueueFull
@@ -75,3 +76,9 @@ def test_the_queue_of_before_a_checkpoint_need_not_be_folded() -> None:
         queued("q3"),
     )
     assert assert_resumes(facts) > len(turns)
+
+
+def test_an_input_that_a_producer_asks_for_is_a_fact_of_its_batch() -> None:
+    (noted,) = decide(folded(OPENED), Note(event=queued(), proposed=True))
+    (own,) = decide(folded(OPENED), Note(event=queued()))
+    assert (noted.proposed, own.proposed) == (True, False)
