@@ -25,6 +25,7 @@ from domain.dispatch.outcomes import (
     Resume,
     Steer,
     Step,
+    Steps,
 )
 from domain.keys import keys_of
 from domain.raw_json import RawJson, dumped
@@ -36,6 +37,7 @@ from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.carrying import NewSeat, steps_before, steps_of_outcome
 from infrastructure.hosting.placing import place_in_request, place_of_new
 from infrastructure.hosting.priors import count_prior
+from infrastructure.hosting.seeds import unconsumed
 from infrastructure.hosting.situating import Found, situate
 from infrastructure.runner import Attempt
 
@@ -120,15 +122,15 @@ class Dispatched:
         return outcome.source if isinstance(outcome, Cold) else "harness"
 
 
-def begin(request: Request) -> Dispatched:
-    """Decide what comes of a request, and record it.
+def begin(request: Request, known: tuple[int | None, State] | None = None) -> Dispatched:
+    """Decide what comes of a request, and record it; `known` is what was looked up for it.
 
     Raises:
         Refusal: a rule of the log forbids it; nothing is recorded.
         Contended: another writer came first.
     """
     handler, attempt, ask, means = request.handler, request.attempt, request.ask, request.means
-    found = situate(handler, attempt, request.target, ask, means.facets)
+    found = situate(handler, attempt, request.target, ask, means.facets, known)
     if (message_id := _said_before(found, ask)) is not None:
         raise MessageExists(message_id).inside(*place_of_new(ask))
     if not ask.continues and _was_answered(found):
@@ -144,8 +146,15 @@ def begin(request: Request) -> Dispatched:
     match decision:
         case Queue():
             queued = e.InputQueued(queue_id=means.queue_id, request=RawJson(means.request))
-            steps = [*steps_before(found, ask, decision.before), c.Note(event=queued)]
+            proposed = ask.batch is not None
+            waits = c.Note(event=queued, proposed=proposed)
+            steps = [*steps_before(found, ask, decision.before), waits]
             appended = _carry_out(request, found, steps)
+            return Dispatched(
+                found=found, decision=decision, ask=ask, new=means.new, appended=appended
+            )
+        case Steer(before=before) if before:
+            appended = _carry_out(request, found, steps_before(found, ask, before))
             return Dispatched(
                 found=found, decision=decision, ask=ask, new=means.new, appended=appended
             )
@@ -214,7 +223,7 @@ def _begun(request: Request, found: Found, decision: Begin) -> Dispatched:
         label=_label(decision.outcome),
         appended=appended,
         turn_id=ask.turn_id,
-        fence=_lease(request, found, ask.turn_id),
+        fence=_lease(request, found, ask.turn_id, decision.before),
     )
 
 
@@ -256,11 +265,15 @@ def _delivered(request: Request, found: Found, decision: Deliver) -> Dispatched:
     if decision.continuation == "external" and steps and turn_id is not None:
         ready = e.ContinuationReady(turn_id=turn_id, gate_ids=tuple(_gate_ids(found)))
         steps.append(c.Note(event=ready))
+    consumed = []
+    if means.consumes and outcome is not None:
+        consumed = _consumed(request, found, outcome)
+    if means.consumes and decision.continuation == "pending" and not consumed:
+        decision, outcome = replace(decision, outcome=None), None  # there is nothing to tell
     goes_on = isinstance(outcome, Resume | Cold)
     if isinstance(outcome, Resume | Cold) and turn_id is not None:
         steps += steps_of_outcome(found, ask, outcome, turn_id, request.means.new)
-    if request.means.consumes and outcome is not None:
-        steps += _consumed(found, ask)
+    steps += consumed
     if not steps:
         request.handler.check_current(request.attempt, request.target, found.state.head)
         return Dispatched(
@@ -273,7 +286,9 @@ def _delivered(request: Request, found: Found, decision: Deliver) -> Dispatched:
             deferred=deferred,
         )
     appended = _carry_out(request, found, steps)
-    fence = _lease(request, found, turn_id) if goes_on and turn_id is not None else None
+    fence = None
+    if goes_on and turn_id is not None:
+        fence = _lease(request, found, turn_id, decision.before)
     return Dispatched(
         found=found,
         decision=decision,
@@ -326,13 +341,29 @@ def _gate_ids(found: Found) -> Sequence[str]:
     return [each.gate.gate_id for each in found.answered if each.gate is not None]
 
 
-def _consumed(found: Found, ask: Ask) -> list[c.SessionCommand]:
-    """Tell that the answers are given to the harness by the one who asks."""
-    seat_id = ask.seat.seat_id if ask.seat is not None else None
-    return [
-        c.Note(event=e.GateConsumed(gate_id=gate.gate_id, turn_id=gate.turn_id, seat_id=seat_id))
+def _consumed(
+    request: Request, found: Found, outcome: Live | Resume | Cold
+) -> list[c.SessionCommand]:
+    """Tell that the answers are given to the harness by the one who asks.
+
+    Also those that were given before, and that no harness knows of yet.
+    """
+    held = request.ask.seat
+    seat_id = None if held is None else held.seat_id
+    if isinstance(outcome, Cold):
+        seat_id = request.means.new.seat_id
+    gates = {
+        gate.gate_id: gate
         for gate in (each.gate for each in found.answered)
         if gate is not None and _unconsumed(gate)
+    }
+    turn_id = _turn_of(found)
+    if found.key is not None and turn_id is not None:
+        for gate in unconsumed(request.attempt.connection, found.key, turn_id):
+            gates.setdefault(gate.gate_id, gate)
+    return [
+        c.Note(event=e.GateConsumed(gate_id=gate.gate_id, turn_id=gate.turn_id, seat_id=seat_id))
+        for gate in gates.values()
     ]
 
 
@@ -340,11 +371,18 @@ def _unconsumed(gate: Gate) -> bool:
     return gate.consumed_version is None and (gate.status == "open" or gate.status in _DECIDED)
 
 
-def _lease(request: Request, found: Found, turn_id: str) -> int | None:
+def _lease(request: Request, found: Found, turn_id: str, before: Steps) -> int | None:
+    """Give the lease to the one who asks; as it was found, unless a turn is ended on purpose.
+
+    So whoever held it before, and was heard of meanwhile, keeps it.
+    """
     if found.key is None:
         return None
     ask, project_id = request.ask, request.target.project_id
     connection, now = request.attempt.connection, request.handler.now()
+    run = found.run
+    if run is not None and run.kind == "turn" and Step.INTERRUPT_RUNNING not in before:
+        return runs.take_over(connection, run, turn_id, ask.owner, ask.lease_s, now)
     return runs.begin(connection, found.key, project_id, turn_id, ask.owner, ask.lease_s, now)
 
 
@@ -358,7 +396,7 @@ def _carry_out(request: Request, found: Found, steps: Sequence[c.SessionCommand]
     if _brings_more(steps, ask):
         known = handler.state(request.attempt, request.target, keys_of([*begun, *steps]))
     whole = [*begun, *steps]
-    own = [step for step in steps if isinstance(step, c.Record) and not step.imported]
+    own = [step for step in steps if _is_own(step)]
     try:
         return handler.carry_out(
             request.attempt,
@@ -374,11 +412,30 @@ def _carry_out(request: Request, found: Found, steps: Sequence[c.SessionCommand]
         raise
 
 
+def _is_own(step: c.SessionCommand) -> bool:
+    """Tell whether a step is a fact of the producer's batch."""
+    match step:
+        case c.Record(imported=imported):
+            return not imported
+        case c.Note(proposed=proposed):
+            return proposed
+        case _:
+            return False
+
+
 def _brings_more(steps: Sequence[c.SessionCommand], ask: Ask) -> bool:
     """Tell whether anything is recorded that the request did not name itself."""
     known = {id(ask.start), *(id(answer) for answer in ask.answers)}
-    return any(
-        (isinstance(step, c.Record) and id(step.proposal) not in known)
-        or (isinstance(step, c.Note) and not isinstance(step.event, e.HarnessResumed))
-        for step in steps
-    )
+    for step in steps:
+        match step:
+            case c.Record(proposal=c.Proposal(event=e.HarnessResumed())):
+                pass
+            case c.Note(event=e.HarnessResumed()):
+                pass
+            case c.Record(proposal=proposal) if id(proposal) in known:
+                pass
+            case c.Record() | c.Note():
+                return True
+            case _:
+                pass
+    return False
