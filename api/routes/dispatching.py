@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
@@ -61,6 +61,11 @@ _QUEUED: Final = (
     "owner",
 )
 """What of a request waits with its input. The head that it claimed was looked at already."""
+_DISPATCHED: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/Dispatched"}}}
+_SAID: Final[dict[int | str, dict[str, Any]]] = {
+    201: {"description": "It is recorded in the runner's batch.", "content": _DISPATCHED},
+    202: {"description": "The input waits.", "content": _DISPATCHED},
+}
 _NOTHING_SAID: Final = Read(
     heard=Heard(form="turnlog", messages=()),
     shape=Carries(kind="answer"),
@@ -90,7 +95,7 @@ class _Dispatch:
 
 @router.post(
     "/dispatch",
-    responses={201: {}, 202: {}},
+    responses=_SAID,
     openapi_extra=json_of(DispatchBody, _EXAMPLE),
 )
 async def dispatch_turn(

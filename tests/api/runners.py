@@ -1,7 +1,6 @@
 """A small runner: it keeps harnesses of its own, dispatches, runs, records, and parks them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpx
 
@@ -57,7 +56,7 @@ class Runner:
         assert self.http.post("/sessions", json={"session_id": self.session}).is_success
         return self
 
-    def body(self, *messages: Json, begin: bool = True, **more: Any) -> Json:
+    def body(self, *messages: Json, begin: bool = True, **more: object) -> Json:
         """Return a request for a turn with what is held for it."""
         asked: Json = {"owner": self.name, "include": "history", **more}
         if messages:
@@ -76,11 +75,11 @@ class Runner:
         """Send a request as it is."""
         return self.http.post(f"/sessions/{self.session}/dispatch", json=body, headers=headers)
 
-    def ask(self, *messages: Json, **more: Any) -> httpx.Response:
+    def ask(self, *messages: Json, **more: object) -> httpx.Response:
         """Ask how it goes on, and begin unless told otherwise; nothing is done with the answer."""
         return self.send(self.body(*messages, **more))
 
-    def take(self, *messages: Json, **more: Any) -> Json:
+    def take(self, *messages: Json, **more: object) -> Json:
         """Ask, begin, and have a harness of its own told what the answer says."""
         answer = self.ask(*messages, **more)
         assert answer.status_code == 201, answer.text
@@ -108,7 +107,7 @@ class Runner:
         assert self.seat_id is not None
         return self.pool[self.seat_id]
 
-    def write(self, *events: Json, **more: Any) -> httpx.Response:
+    def write(self, *events: Json, **more: object) -> httpx.Response:
         """Append the next batch of the turn."""
         producer = {"id": self.name, "epoch": 1, "sequence": self.sequence + 1}
         body = {"producer": producer, "events": [*events], **more}
