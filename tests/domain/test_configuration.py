@@ -115,7 +115,19 @@ def test_a_name_of_a_secret_is_known_however_it_is_spelled(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["max_tokens", "tokenizer", "key", "primary_key", "keyboard", "author", "secretary", "--", ""],
+    [
+        "max_tokens",
+        "tokenizer",
+        "key",
+        "primary_key",
+        "keyboard",
+        "api_url",
+        "accessLevel",
+        "author",
+        "secretary",
+        "--",
+        "",
+    ],
 )
 def test_other_names_are_no_secret(name: str) -> None:
     assert without_secrets({name: "x"}) == {name: "x"}
