@@ -16,7 +16,7 @@ from api.body import SHORT, Body, RawBody
 from api.history_bodies import HeadBody, RewindFields
 from domain.canonical import canonical
 from domain.commands import ConfigureSession, HeadClaim, Proposal, Rewind
-from domain.dispatch.kinds import Shape, shape_of
+from domain.dispatch.kinds import WITH_PRIOR, Shape, shape_of
 from domain.dispatch.situation import Policies
 from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.raw_json import RawJson
@@ -26,7 +26,7 @@ from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import decisions
 from infrastructure.hosting.asking import Ask, ClientHistory
 from infrastructure.hosting.configured import stored_config
-from infrastructure.hosting.priors import ends_unanswered
+from infrastructure.hosting.priors import ends_unanswered, looked_at
 from infrastructure.hosting.requests import Heard, answers_of, heard, prior_of, start_of
 from infrastructure.hosting.seeds import json_of
 from infrastructure.reading.sessions import session_head
@@ -126,13 +126,16 @@ async def read_ask(
     rewind = fields.back()
 
     def look(connection: Connection) -> Read:
-        return _read(
+        read = _read(
             said=(messages, answers, fields.form),
             unanswered=lambda: ends_unanswered(connection, target, rewind=rewind),
             decide=lambda given: decisions(connection, target, given),
             rewind=rewind is not None,
             turn_id=turn_id,
         )
+        if read.prior is None or read.shape.kind not in WITH_PRIOR:
+            return read
+        return replace(read, prior=looked_at(connection, target, read.prior, rewind=rewind))
 
     return await log.read(look, long=len(body.raw) > SHORT)
 

@@ -11,6 +11,7 @@ from domain.dispatch.kinds import Shape
 from domain.dispatch.situation import Credentials, Policies, Standing
 from domain.recorded import ProducerStamp
 from domain.state import Head
+from infrastructure.hosting.compared import Compared
 from projections.comparing.told import Form, Told
 
 
@@ -32,10 +33,15 @@ class HeldSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHistory:
-    """What a client told of the conversation before what is new, in its own form."""
+    """What a client told of the conversation before what is new, in its own form.
+
+    Attributes:
+        known: What came of comparing it with the session as it was before anything was written.
+    """
 
     messages: Sequence[Told]
     form: Form
+    known: Compared | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

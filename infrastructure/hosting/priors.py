@@ -5,7 +5,7 @@ transaction with the turn that they make way for.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Step
 from domain.dispatch.situation import Prior
-from domain.refusals import TooManyBytes, TooManyFacts
+from domain.refusals import NoSuchSession, TooManyBytes, TooManyFacts
 from domain.rewinding import rewinding
 from domain.state import Position
 from infrastructure import tables as t
@@ -23,6 +23,7 @@ from infrastructure.agreement import count
 from infrastructure.command_handler import Target
 from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import ClientHistory
+from infrastructure.hosting.compared import Compared
 from infrastructure.hosting.prior_cuts import cut_of, is_beginning
 from infrastructure.hosting.prior_facts import facts_of
 from infrastructure.reading.comparing import compared, completed_history
@@ -36,48 +37,6 @@ AT_ONCE: Final = 500
 Mint: TypeAlias = Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What came of a client's prior: kinds, indexes and counts, never what was said.
-
-    Attributes:
-        kind: How the first difference differs; None if nothing does.
-        index: Ours, where it differs; None if we have none there.
-        client_index: The client's, in its `messages`.
-        turns: How many of our turns lie wholly before the first difference.
-        counted: How many turns are in sight now, before any rewind.
-        gone: The first turn that has to go for the prior to be followed; None if none has.
-        told: All of the prior.
-        rest: What of it comes after our turns.
-        rewind: The rewind that the request asks for, after which it was compared.
-        taken: Which of the prior's message ids the session has given already.
-        comparison: All that differs; None if the client told nothing.
-    """
-
-    word: Prior
-    kind: str | None = None
-    index: int | None = None
-    client_index: int | None = None
-    turns: int = 0
-    counted: int = 0
-    gone: str | None = None
-    told: Sequence[Told] = ()
-    rest: Sequence[Told] = ()
-    rewind: c.Rewind | None = None
-    taken: frozenset[str] = frozenset()
-    comparison: Comparison | None = None
-
-    @property
-    def difference(self) -> str | None:
-        """Return what the first difference is, and where, in words."""
-        if self.kind is None:
-            return None
-        ours = "nothing of ours" if self.index is None else f"our message {self.index}"
-        if self.client_index is None:
-            return f"{self.kind}: {ours} is not told"
-        return f"{self.kind}: messages/{self.client_index} and {ours}"
-
-
 def compared_prior(
     connection: Connection,
     target: Target,
@@ -87,20 +46,29 @@ def compared_prior(
 ) -> Compared:
     """Return how a prior stands to what is in sight, or will be after a rewind.
 
+    What is known of it already stands as long as the history is the same.
+
     Raises:
         NoSuchSession: there is none.
         Refusal: the rewind is none; as `domain.rewinding.rewinding`.
     """
     now = moment(connection, target)
+    if prior.known is not None and prior.known.through == now.head.history_version:
+        return prior.known
     then = now if rewind is None else _rewound(connection, now, rewind)
     theirs = completed_history(connection, target.project_id, prior.messages)
     if not theirs:
-        return Compared(word="absent")
+        return Compared(word="absent", through=now.head.history_version)
     found = compared(connection, then, theirs, prior.form, past=True)
     word = _word(connection, then, theirs, prior, found)
-    known = _with_difference(
-        Compared(word=word, counted=now.sight.turns, rewind=rewind, comparison=found), found
+    known = Compared(
+        word=word,
+        through=now.head.history_version,
+        counted=now.sight.turns,
+        rewind=rewind,
+        comparison=found,
     )
+    known = _with_difference(known, found)
     if word in {"agrees", "window"}:
         return replace(known, turns=then.sight.turns)
     cut = cut_of(connection, then, theirs, prior.form, found)
@@ -112,6 +80,24 @@ def compared_prior(
         rest=theirs[cut.rest :],
         taken=_taken(connection, then, theirs),
     )
+
+
+def looked_at(
+    connection: Connection,
+    target: Target,
+    prior: ClientHistory,
+    *,
+    rewind: c.Rewind | None = None,
+) -> ClientHistory:
+    """Return a prior that has been compared, so that no writer has to wait for that.
+
+    Raises:
+        Refusal: the rewind is none.
+    """
+    try:
+        return replace(prior, known=compared_prior(connection, target, prior, rewind=rewind))
+    except NoSuchSession:
+        return prior  # which is told when the request is decided
 
 
 def ends_unanswered(

@@ -15,7 +15,8 @@ from domain.keys import keys_of
 from domain.messages import readable
 from infrastructure.command_handler import Appended
 from infrastructure.hosting.asking import ClientHistory
-from infrastructure.hosting.priors import Compared, compared_prior, steps_for
+from infrastructure.hosting.compared import Compared
+from infrastructure.hosting.priors import compared_prior, steps_for
 from infrastructure.hosting.requests import Heard, heard
 from infrastructure.proposing import proposal_of
 from infrastructure.reading.moment import moment

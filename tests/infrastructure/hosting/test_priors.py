@@ -5,9 +5,17 @@ import pytest
 from domain import commands as c
 from domain.dispatch.outcomes import Step
 from domain.refusals import TooManyBytes, TooManyFacts
+from infrastructure.agreement import agreement_of
 from infrastructure.blobs import content_of
 from infrastructure.hosting import priors
-from infrastructure.hosting.priors import EVENTS_LIMIT, ends_unanswered, steps_for
+from infrastructure.hosting.priors import (
+    EVENTS_LIMIT,
+    count_prior,
+    ends_unanswered,
+    looked_at,
+    steps_for,
+)
+from infrastructure.reading.moment import moment
 from projections.comparing.fingerprints import fingerprint_of
 from tests.infrastructure.families import forked
 from tests.infrastructure.hosting.telling import (
@@ -21,7 +29,7 @@ from tests.infrastructure.hosting.telling import (
     result,
     user,
 )
-from tests.infrastructure.writing import Store, target
+from tests.infrastructure.writing import NEW_YEAR, Store, target
 
 OURS: list[Json] = [user("a"), assistant("A"), user("b"), assistant("B"), user("c"), assistant("C")]
 
@@ -198,6 +206,39 @@ def test_a_person_s_last_words_are_never_taken_for_the_next_input(telling: Telli
         "turn-started",
         "turn-interrupted",
     ]
+
+
+def test_what_was_compared_stands_until_the_history_moves(telling: Telling) -> None:
+    prior = history(*OURS[:4])
+    with telling.reading() as connection:
+        looked = looked_at(connection, target("s1"), prior)
+        nowhere = looked_at(connection, target("nowhere"), prior)
+
+    assert nowhere is prior
+    telling.record("data-recorded", kind="note", data=1)
+    assert telling.compare(looked) is looked.known
+    telling.carry_out(c.Rewind(turns=1))
+    assert looked.known is not None
+    assert (looked.known.word, telling.compare(looked).word) == ("behind", "agrees")
+
+
+def test_a_full_history_is_counted(telling: Telling) -> None:
+    def count(*messages: Json) -> tuple[int, int, int]:
+        known = telling.compare(history(*messages))
+        with telling.store.transaction() as commit:
+            key = moment(commit.connection, target("s1")).key
+            count_prior(
+                commit.connection, known, project_id="default", key=key, version=11, now=NEW_YEAR
+            )
+            found = agreement_of(commit.connection, key)
+        assert found is not None
+        return found.consecutive, found.agreed, found.compared
+
+    assert count(*OURS) == (1, 1, 1)
+    assert count() == (1, 1, 1)
+    assert count(*OURS[2:]) == (1, 2, 2)
+    assert count(*OURS) == (2, 3, 3)
+    assert count(user("x")) == (0, 3, 4)
 
 
 def test_a_rewind_that_is_asked_for_comes_before_the_comparison(telling: Telling) -> None:
