@@ -36,8 +36,9 @@ from domain.state import Seat as SeatRecord
 from infrastructure import runs
 from infrastructure.command_handler import CommandHandler, Target
 from infrastructure.hosting.asking import Ask, Wanted
+from infrastructure.hosting.compared import Compared
 from infrastructure.hosting.looking import kept_seats, moved_since_claim, moved_since_pin
-from infrastructure.hosting.priors import Compared, compared_prior
+from infrastructure.hosting.priors import compared_prior
 from infrastructure.reading.facts import fact_at
 from infrastructure.runner import Attempt
 
