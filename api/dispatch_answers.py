@@ -175,8 +175,6 @@ def _history(connection: Connection, target: Target, through: int, form: str) ->
 
 def _reason(done: Dispatched, outcome: Live | Resume | Cold | None) -> str | None:
     match done.decision:
-        case Queue(behind=behind):
-            return behind
         case Deliver(blocked_by=blocked) if blocked is not None:
             return blocked
         case _:
@@ -209,7 +207,7 @@ def _through(
                 return fact.version - 1
             case _:
                 pass
-    return done.appended.facts[-1].version
+    return done.appended.proposed[-1].version
 
 
 def _of(done: Dispatched, kind: type[Kind]) -> list[Kind]:

@@ -56,8 +56,9 @@ class Runner:
         assert self.http.post("/sessions", json={"session_id": self.session}).is_success
         return self
 
-    def body(self, *messages: Json, begin: bool = True, **more: object) -> Json:
-        """Return a request for a turn with what is held for it."""
+    def body(self, *messages: Json, **more: object) -> Json:
+        """Return a request for a turn with what is held for it; `begin=False`: only asked."""
+        begin = more.pop("begin", True)
         asked: Json = {"owner": self.name, "include": "history", **more}
         if messages:
             asked["messages"] = [*messages]
