@@ -1,6 +1,7 @@
 """What is a harness told that was started anew: of the conversation, and of what was decided?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select, text
@@ -25,6 +26,25 @@ from infrastructure.view_rows import gate_of
 
 _DECIDED: Final = ("allowed", "denied", "denied-by-policy", "answered")
 _NO_GAPS: Final = frozenset({"turn-running", "agreement-required"})
+UNANSWERED: Final = "nobody answered in time"
+_EXPIRED: Final = Prepared(
+    lambda _: (
+        select(t.gates)
+        .join(
+            t.calls,
+            (t.calls.c.session_key == t.gates.c.session_key)
+            & (t.calls.c.turn_id == t.gates.c.turn_id)
+            & (t.calls.c.tool_call_id == t.gates.c.tool_call_id),
+        )
+        .where(
+            t.gates.c.session_key == bindparam("session_key"),
+            t.gates.c.turn_id == bindparam("turn_id"),
+            text("gates.status = 'expired'"),
+            text("calls.status = 'open'"),
+        )
+        .order_by(t.gates.c.closed_version)
+    )
+)
 _UNCONSUMED: Final = Prepared(
     lambda _: (
         select(t.gates)
@@ -78,6 +98,21 @@ def carried(connection: Connection, key: int, turn_ids: Sequence[str]) -> list[C
             asked = fact_at(connection, key, gate.opened_version)
             if isinstance(decided, e.GateDecided) and isinstance(asked, e.GateOpened):
                 found.append(_carried(gate, asked, decided))
+        found += _expired(connection, key, turn_id)
+    return found
+
+
+def _expired(connection: Connection, key: int, turn_id: str) -> list[CarriedDecision]:
+    """Return the questions that nobody answered in time and whose calls still wait: denied."""
+    found: list[CarriedDecision] = []
+    for row in _EXPIRED.run(connection, {"session_key": key, "turn_id": turn_id}):
+        gate = gate_of(row)
+        asked = fact_at(connection, key, gate.opened_version)
+        if isinstance(asked, e.GateOpened):
+            nobody = e.GateDecided(
+                verdict="denied", decided_by="timeout", via="out-of-band", message=UNANSWERED
+            )
+            found.append(replace(_carried(gate, asked, nobody), consumed=True))
     return found
 
 
