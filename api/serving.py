@@ -4,6 +4,7 @@ Uvicorn waits for open streams before it tells an application to stop, and strea
 so the log is told first. What the server refuses by itself is a problem document too.
 """
 
+import asyncio
 from socket import socket
 from typing import Final
 
@@ -16,9 +17,12 @@ from api.app import create_app
 from api.problems import MEDIA_TYPE, ProblemError
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Harnesses
+from infrastructure.hosting.hosts import Hosting
 
 HEADERS_LIMIT: Final = 64 * 1024
 GRACE_S: Final = 10
+STOPS_S: Final = 12
+"""A harness that does not stop when it is told to is closed, and given up, within so long."""
 
 
 class Server(Uvicorn):
@@ -29,8 +33,10 @@ class Server(Uvicorn):
     ) -> None:
         """Take what is served; `harnesses` run turns in place of those of the settings."""
         self._log: Final = log
+        self._app: Final = create_app(log, harnesses)
+        grace_s = max(GRACE_S, log.settings.pool.shutdown_s + STOPS_S)
         config = Config(
-            create_app(log, harnesses),
+            self._app,
             host=host,
             port=port,
             http=Protocol,
@@ -38,15 +44,21 @@ class Server(Uvicorn):
             log_config=None,
             access_log=False,  # a query can hold words of a title
             server_header=False,
-            timeout_graceful_shutdown=GRACE_S,
+            timeout_graceful_shutdown=grace_s,
             h11_max_incomplete_event_size=HEADERS_LIMIT,
         )
         super().__init__(config)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """Have streams end, then wait for what runs."""
+        """Have streams end, then wait for what runs: for turns as long as was set."""
         self._log.stop()
+        hosting = self._app.state.hosting
+        if not isinstance(hosting, Hosting):
+            await super().shutdown(sockets=sockets)
+            return
+        draining = asyncio.ensure_future(hosting.launching.drain())
         await super().shutdown(sockets=sockets)
+        await draining
 
 
 class Protocol(H11Protocol):

@@ -11,10 +11,12 @@ from typing import Final
 from domain.commands import InterruptTurn
 from domain.keys import keys_of
 from domain.refusals import Refusal
+from domain.state import Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
+from infrastructure.hosting.seeds import unconsumed
 from infrastructure.run_rows import SECOND
 from infrastructure.runner import Attempt
 from infrastructure.runs import Expired
@@ -60,6 +62,13 @@ async def recover(log: Turnlog, watch: Watch, ticks: int) -> int:
     return ended
 
 
+async def recover_from(log: Turnlog, owner: str) -> None:
+    """Interrupt the turns of a holder that is known to be gone, their leases ended or not."""
+    held = await log.read(lambda connection: runs.held_by(connection, owner, AT_ONCE))
+    for each in held:
+        await _ended(log, each)
+
+
 async def _ended(log: Turnlog, expired: Expired) -> bool:
     run = expired.run
     try:
@@ -76,7 +85,8 @@ async def _ended(log: Turnlog, expired: Expired) -> bool:
 def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bool:
     """Interrupt a turn unless its holder was heard of, or somebody else came first.
 
-    One that is paused stays: its gates outlive whoever waits at them.
+    One that is paused stays: its gates outlive whoever waits at them. So does one of a server whose
+    gates are decided and no harness was told yet: whoever looks for such turns goes on with it.
 
     Raises:
         Contended: that happens at this moment; look again.
@@ -89,10 +99,17 @@ def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bo
     steps = [InterruptTurn(turn_id=run.turn_id, reason=OWNER_LOST)]
     key, state = handler.state(attempt, target, keys_of(steps))
     turn = state.turns.get(run.turn_id)
-    if turn is not None and turn.paused:
+    if turn is not None and (turn.paused or _is_decided(attempt, key, turn)):
         runs.release(attempt.connection, run.session_key, run.fence)
         return False
     done = handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
     if done.facts:
         runs.revoke(attempt.connection, run, handler.now())
     return bool(done.facts)
+
+
+def _is_decided(attempt: Attempt, key: int | None, turn: Turn) -> bool:
+    """Tell whether a hosted turn waits for nothing but being told what was decided."""
+    if key is None or turn.producer_id is not None or turn.open_gates:
+        return False
+    return bool(unconsumed(attempt.connection, key, turn.turn_id))

@@ -140,6 +140,20 @@ EXPIRED: Final = Prepared(
         .limit(bindparam("limit", type_=BigInteger()))
     )
 )
+HELD_BY: Final = Prepared(
+    lambda _: (
+        select(t.streams.c.session_id, *_COLUMNS)
+        .join(t.streams, t.streams.c.session_key == _R.session_key)
+        .join(t.heads, t.heads.c.session_key == _R.session_key)
+        .where(
+            _HELD,
+            _R.owner == bindparam("whose", type_=String()),
+            _R.kind == "turn",
+            t.heads.c.turn_id == _R.turn_id,
+        )
+        .limit(bindparam("limit", type_=BigInteger()))
+    )
+)
 _AHEAD: Final = _R.lease_until > _NOW + _R.lease_s * (2 * SECOND)
 ANY_AHEAD: Final = Prepared(lambda _: select(_R.session_key).where(_HELD, _AHEAD).limit(1))
 SET_BACK: Final = Prepared(

@@ -220,6 +220,12 @@ def expired(connection: Connection, now: int, limit: int) -> Sequence[Expired]:
     return [Expired(session_id, Run(*run)) for session_id, *run in found]
 
 
+def held_by(connection: Connection, owner: str, limit: int) -> Sequence[Expired]:
+    """Return the leases that somebody has of turns that run."""
+    found = rows.HELD_BY.run(connection, {"whose": owner, "limit": limit})
+    return [Expired(session_id, Run(*run)) for session_id, *run in found]
+
+
 def any_ahead(connection: Connection, now: int) -> bool:
     """Tell whether a lease ends so late that the clock must have stepped back since it began."""
     return rows.ANY_AHEAD.run(connection, {"now": now}).first() is not None

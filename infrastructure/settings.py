@@ -50,6 +50,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
     "harness_idle_timeout_s": "how long a harness may be silent while nobody is asked anything",
     "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
+    "harness_lease_s": "after how long of silence a server has lost the turns that it runs",
     **POOL_MEANINGS,
 }
 
@@ -74,6 +75,7 @@ class Settings:
         default_harness: The name of the one that answers where a session names none.
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
+        harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
         pool: How many harnesses are kept alive between turns, and for how long.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
@@ -90,6 +92,7 @@ class Settings:
     default_harness: str = DEMO
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
+    harness_lease_s: int = 30
     pool: PoolLimits = field(default_factory=PoolLimits)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -115,6 +118,7 @@ class Settings:
             "harness_first_output_timeout_s": f"{self.harness_timeouts.first_output_s:g}",
             "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
             "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
+            "harness_lease_s": str(self.harness_lease_s),
             **self.pool.shown(),
         }
 
@@ -161,6 +165,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         default_harness=_default_harness(given, harnesses),
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
+        harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
         pool=_pool(given),
         sources={name: given.source(name) for name in MEANINGS},
     )

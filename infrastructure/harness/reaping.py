@@ -68,6 +68,11 @@ def register(state: Path) -> Instance:
     return Instance(instance_id=instance_id, record=record)
 
 
+def gone(state: Path) -> Sequence[str]:
+    """Return the ids of servers on record in `state` that are known to live no more."""
+    return [record.stem for record in _records(state) if _is_gone(record)]
+
+
 async def reap(state: Path) -> int:
     """End what servers on record in `state` left behind; return how many processes that were."""
     ended = 0

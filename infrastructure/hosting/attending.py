@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, text
+from sqlalchemy import Connection, and_, bindparam, exists, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from domain import commands as c
@@ -26,14 +26,14 @@ from infrastructure.connecting import UnfitDatabase
 from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.hosts import Hosting
-from infrastructure.hosting.launching import LEASE_S
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
+from infrastructure.recovering import recover_from
 from infrastructure.runner import Attempt
 
 EVERY_S: Final = 1.0
-RENEW_EACH: Final = 8
-"""In so many rounds leases are renewed once: three times while one lasts."""
+RENEWALS: Final = 4
+"""So often a lease is renewed while it lasts, if rounds come often enough."""
 RELIEVE_EACH: Final = 5
 BURY_EACH: Final = 30
 HOSTS: Final = "host-%"
@@ -105,13 +105,6 @@ _WAITING: Final = Prepared(
         .limit(AT_ONCE)
     )
 )
-_RENEW: Final = Prepared(
-    lambda _: (
-        t.runs.update()
-        .where(t.runs.c.owner == bindparam("owner"), t.runs.c.lease_until > 0)
-        .values(lease_until=bindparam("until"))
-    )
-)
 _LOST: Final = Prepared(
     lambda _: (
         _in_session(t.seats.c.seat_id)
@@ -134,6 +127,19 @@ _LOST: Final = Prepared(
         .limit(AT_ONCE)
     )
 )
+_OF_OWNER: Final = Prepared(
+    lambda _: (
+        _in_session(t.seats.c.seat_id)
+        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        .where(
+            text("seats.state <> 'gone'"),
+            t.seats.c.owner == bindparam("owner"),
+            t.heads.c.status != "deleted",
+        )
+        .limit(AT_ONCE)
+    )
+)
 _LEFT_BEHIND: Final = Prepared(
     lambda _: (
         _in_session(t.seats.c.seat_id)
@@ -143,7 +149,19 @@ _LEFT_BEHIND: Final = Prepared(
             t.seats.c.owner == bindparam("owner"),
             text("seats.state <> 'gone'"),
             t.seats.c.pin_history_version.is_not(None),
-            t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
+            or_(
+                or_(
+                t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
+                text("heads.status = 'deleted'"),
+            ),
+                text("seats.state = 'awaiting_approval'")
+                & or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
+                exists().where(
+                    t.events.c.session_key == t.seats.c.session_key,
+                    t.events.c.version > t.seats.c.changed_version,
+                    t.events.c.type == "seat-close-requested",
+                ),
+            ),
         )
         .limit(AT_ONCE)
     )
@@ -173,24 +191,25 @@ _INTERRUPTED: Final = Prepared(
 class Attending:
     """The rounds of one server."""
 
-    def __init__(self, log: Turnlog, hosting: Hosting) -> None:
-        """Take what it looks after."""
+    def __init__(self, log: Turnlog, hosting: Hosting, lost: Sequence[str] = ()) -> None:
+        """Take what it looks after, and the names of servers that are known to be gone."""
+        self._lost: Final = list(lost)
         self._log: Final = log
         self._hosting: Final = hosting
         self._round = 0
 
     async def rounds(self, every: float = EVERY_S) -> None:
         """Look around until cancelled."""
-        while True:
-            await self.look_around()
-            await asyncio.sleep(every)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._rounds(every))
+            group.create_task(self._renewals())
 
     async def look_around(self) -> None:
         """Do what is to be done now."""
         launching = self._hosting.launching
         self._round += 1
-        if launching.busy() and self._round % RENEW_EACH == 0:
-            await self._renew()
+        if self._lost:
+            await self._settle()
         if self._round % RELIEVE_EACH == 0 and self._log.settings.pool.memory_limit_mb:
             await launching.pool.relieve(await asyncio.to_thread(used_mb))
         await self._each(_EXPIRED, self._expire)
@@ -203,22 +222,56 @@ class Attending:
         await self._each(_DECIDED, self._go_on)
         await self._each(_WAITING, self._promote)
 
-    async def _each(self, look: Prepared, act: Callable[[_Place], Awaitable[None]]) -> None:
-        params = {"now": self._log.now(), "owner": self._hosting.owner}
+    async def _each(
+        self, look: Prepared, act: Callable[[_Place], Awaitable[None]], owner: str | None = None
+    ) -> bool:
+        """Do something about each place that is found; tell whether none is left."""
+        params = {"now": self._log.now(), "owner": owner or self._hosting.owner}
         try:
             found = await self._log.read(lambda connection: _places(connection, look, params))
-            for place in found:
-                await act(place)
-        except (Refusal, *_AWAY) as error:
-            _LOGGER.info("what was to be looked after has to wait: %s", type(error).__qualname__)
-
-    async def _renew(self) -> None:
-        """Renew the leases of the turns that run here, however long their harnesses are silent."""
-        params = {"owner": self._hosting.owner, "until": self._log.now() + LEASE_S * SECOND}
-        try:
-            await self._log.write(lambda attempt: _RENEW.run(attempt.connection, params))
         except _AWAY as error:
-            _LOGGER.warning("leases are not renewed: %s", type(error).__qualname__)
+            _LOGGER.info("what was to be looked after has to wait: %s", type(error).__qualname__)
+            return False
+        done = len(found) < AT_ONCE
+        for place in found:
+            try:
+                await act(place)
+            except (Refusal, *_AWAY) as error:  # it keeps no other from being looked after
+                _LOGGER.info("something has to wait: %s", type(error).__qualname__)
+                done = False
+        return done
+
+    async def _renewals(self) -> None:
+        """Renew the leases of the turns that run here, a few times while they last.
+
+        Apart from the rounds, so that nothing which takes long there can cost a turn its lease.
+        """
+        launching = self._hosting.launching
+        while True:
+            await asyncio.sleep(launching.lease_s / RENEWALS)
+            if launching.busy():
+                try:
+                    await launching.renew()
+                except Exception as error:  # noqa: BLE001 - the next time may do
+                    _LOGGER.warning("leases are not renewed: %s", type(error).__qualname__)
+
+    async def _rounds(self, every: float) -> None:
+        while True:
+            try:
+                await self.look_around()
+            except Exception as error:  # noqa: BLE001 - whatever one round meets, the next may not
+                _LOGGER.error("a round broke off: %s", type(error).__qualname__)  # noqa: TRY400
+            await asyncio.sleep(every)
+
+    async def _settle(self) -> None:
+        """Take up what servers left behind that are known to be gone: turns, and seats."""
+        for owner in tuple(self._lost):
+            try:
+                await recover_from(self._log, owner)
+            except _AWAY:
+                return
+            if await self._each(_OF_OWNER, self._bury, owner):
+                self._lost.remove(owner)
 
     async def _expire(self, place: _Place) -> None:
         """End the questions whose time is over; a harness that waits is told that nobody did."""

@@ -18,7 +18,7 @@ from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, St
 from domain.dispatch.situation import Policies
 from domain.keys import keys
 from domain.refusals import MessageExists, NoSuchSession, Refusal
-from domain.state import Head
+from domain.state import Head, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -26,14 +26,14 @@ from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.before import CameBefore, kept_of, turn_of_same
 from infrastructure.hosting.beginning import Dispatched, Means, Request, begin, refused
-from infrastructure.hosting.carrying import NewSeat, difference
+from infrastructure.hosting.carrying import LOST, SUPERSEDED, NewSeat, difference
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.journal import UNREACHABLE
-from infrastructure.hosting.launching import LEASE_S, Launching
+from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Paused
 from infrastructure.hosting.queueing import next_input
-from infrastructure.hosting.seeds import answer_of, json_of
+from infrastructure.hosting.seeds import UNANSWERED, answer_of, carried, json_of
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
 from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
 from infrastructure.runner import Attempt
@@ -168,19 +168,26 @@ class Hosting:
             turn = None if turn_id is None else state.turns.get(turn_id)
             if turn_id is None or turn is None:
                 return None
+            run = runs.find(attempt.connection, session_key)
+            waits = turn.paused or _is_nobodys(turn, run, self._log.now())
             steps: list[c.SessionCommand] = [
                 c.InterruptTurn(turn_id=turn_id, reason=reason, by=caller.actor)
-                if turn.paused
+                if waits
                 else c.Note(
                     event=e.InterruptRequested(turn_id=turn_id, reason=reason, by=caller.actor)
                 )
             ]
             known = (session_key, state)
             self._log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
-            return turn.paused
+            if run is not None and waits:
+                runs.release(attempt.connection, session_key, run.fence)
+            return waits
 
         async with self._locks.of(key):
-            return await self._log.write(write)
+            stopped = await self._log.write(write)
+            if stopped and (held := self._checked_out(key)) is not None:
+                await self._launching.pool.release(held.seat, "history")
+            return stopped
 
     async def promote(self, target: Target) -> None:
         """Have the input that waits longest become a turn, if nothing is in its way.
@@ -223,7 +230,7 @@ class Hosting:
         """Have a harness that waits here go on without an answer: nobody gave one in time."""
         key = SeatKey(target.project_id, target.session_id)
         live = self._launching.live(key)
-        nobody = [(gate_id, Answer(verdict="cancelled"))]
+        nobody = [(gate_id, Answer(verdict="denied", message=UNANSWERED))]
         if live is not None and live.run is not None:
             await live.run.answer(gate_id, nobody[0][1], consumed=True)
             return
@@ -258,7 +265,7 @@ class Hosting:
             target.project_id,
             live.turn_id,
             self.owner,
-            LEASE_S,
+            self._launching.lease_s,
             handler.now(),
         )
 
@@ -268,6 +275,9 @@ class Hosting:
         Raises:
             NoSuchHarness: it would begin a turn on one that there is not.
         """
+        ask = replace(ask, lease_s=self._launching.lease_s)
+        if self._launching.closing:
+            ask = replace(ask, standing="shutting-down")
         if ask.configure is not None:
             found = self._configurations.changed(json_of(ask.configure.config))
             if ask.start is not None:
@@ -295,8 +305,9 @@ class Hosting:
         held = None if live is not None else self._checked_out(key)
         seat = live.seat if live is not None else held.seat if held is not None else None
         if seat is not None:
-            alive = seat.alive or live is not None
-            ask = replace(ask, seat=HeldSeat(seat_id=seat.seat_id, alive=alive))
+            busy = live is not None
+            held_seat = HeldSeat(seat_id=seat.seat_id, alive=seat.alive or busy, busy=busy)
+            ask = replace(ask, seat=held_seat)
         means = Means(
             new=NewSeat(seat_id=launching.mint()),
             facets={} if seat is None else launching.facets_of(seat.seat_id),
@@ -310,6 +321,11 @@ class Hosting:
             done = await self._begin(asked)
             if done.again:
                 return Took(dispatched=None, again=done.turn_id)
+            if live is not None and done.deferred:
+                await self._out_of_the_way(live, done, caller)
+                once = once if done.appended is None else None
+                ask = replace(ask, seat=None)
+                return await self._taken(target, key, ask, caller, request, once)
             if done.deferred and not _finishes_first(done):
                 used = True
                 return await self._cold(asked, done, held)
@@ -320,6 +336,16 @@ class Hosting:
         finally:
             if held is not None and not used:
                 launching.park_again(held.parked, held.seat)
+
+    async def _out_of_the_way(self, live: Live, done: Dispatched, caller: Caller) -> None:
+        """Wait for a turn here that ends, or pauses; one that the log knows to be over is ended."""
+        before = done.decision.before if isinstance(done.decision, Begin | Deliver) else ()
+        if Step.INTERRUPT_RUNNING in before:
+            await self._launching.stop(live, SUPERSEDED, caller.actor)
+        elif done.found.state.head.turn_id == live.turn_id:
+            await live.wait()
+        else:
+            await self._launching.stop(live, LOST, None)
 
     async def _without_harness(self, asked: _Asked, done: Dispatched, live: Live | None) -> Took:
         """Answer a request that starts nothing: refused, waiting, or told to what runs."""
@@ -394,6 +420,17 @@ class Hosting:
                 found.append((answered.gate.gate_id, answer_of(event)))
         return found
 
+    async def _untold(self, done: Dispatched) -> list[tuple[str, Answer]]:
+        """Return what was decided and the parked harness does not know, elsewhere or here."""
+        key, turn_id = done.found.key, done.turn_id
+        if key is None or turn_id is None:
+            return self._answers(done)
+        try:
+            decided = await self._log.read(lambda connection: carried(connection, key, [turn_id]))
+        except UNREACHABLE:
+            return self._answers(done)
+        return [(each.gate_id, each.answer) for each in decided]
+
     async def _warm(self, asked: _Asked, done: Dispatched, held: _Held) -> Live:
         """Have the parked harness go on: with the new text, or with the answers it waits for."""
         launching = self._launching
@@ -402,7 +439,7 @@ class Hosting:
             assert done.fence is not None  # noqa: S101 - it was given the lease
             waiting.seat = held.seat
             waiting.journal.fence = done.fence
-            launching.go_on(waiting, self._answers(done))
+            launching.go_on(waiting, await self._untold(done))
             return waiting
         return launching.warm(asked.target, done, held.seat, held.parked, asked.caller)
 
@@ -463,6 +500,16 @@ class Hosting:
 def _patient(ask: Ask) -> Policies:
     """Return what an input that waits does about an obstacle: it goes on waiting."""
     return replace(ask.policies, on_busy="reject", on_gate="reject")
+
+
+def _is_nobodys(turn: Turn, run: runs.Run | None, now: int) -> bool:
+    """Tell whether a turn of a server, not of a runner, has nobody who runs it."""
+    return (
+        turn.producer_id is None
+        and run is not None
+        and run.is_of(turn.turn_id)
+        and not runs.is_live(run, now)
+    )
 
 
 def _finishes_first(done: Dispatched) -> bool:

@@ -6,7 +6,8 @@ Each turn has a task of its own; how it left is recorded before anybody is told.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Final, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import Connection
@@ -20,18 +21,18 @@ from domain.keys import keys
 from domain.messages import parts_of, readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
+from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Prompt, Start
 from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.carrying import LOST
 from infrastructure.hosting.configured import Configuration, Configurations
-from infrastructure.hosting.counting import Counting
 from infrastructure.hosting.journal import UNREACHABLE, LogJournal
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.outcomes import Finished, Lost, Outcome, Paused, Retriable
 from infrastructure.hosting.seeds import carried, resumed, seed_of, short_of
 from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnRun
-from infrastructure.pool.limits import PoolLimits
 from infrastructure.pool.pool import Pool
 from infrastructure.pool.seats import (
     Pin,
@@ -46,10 +47,15 @@ from infrastructure.reading.files import with_files_of
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
-LEASE_S: Final = 30
+BROKEN: Final = "broken"
+PATIENCE_S: Final = 20.0
+"""So long a turn that begins waits for the log."""
+AGAIN_S: Final = 0.25
+SHUTDOWN: Final = "shutdown"
 RETRIED: Final = "continuation-failed"
 _LOGGER: Final = logging.getLogger("turnlog")
 Told = Mapping[str, JsonValue]
+Answered = TypeVar("Answered")
 
 
 class Launching:
@@ -60,24 +66,25 @@ class Launching:
         log: Turnlog,
         harnesses: Harnesses,
         configurations: Configurations,
-        limits: PoolLimits,
-        counting: Counting,
         fan_out: Callable[[Target, str, Told], None],
+        owner: str,
     ) -> None:
-        """Take what starts harnesses, and who is told of each piece that they say."""
+        """Take what starts harnesses, who is told of each piece that they say, and our name."""
         self._log: Final = log
         self._harnesses: Final = harnesses
         self._configurations: Final = configurations
-        self._limits: Final = limits
+        self._limits: Final = log.settings.pool
         self._fan_out: Final = fan_out
         self._live: Final[dict[SeatKey, Live]] = {}
         self._facets: Final[dict[str, Mapping[str, str]]] = {}
         self._tasks: Final[set[asyncio.Task[None]]] = set()
-        self.counting: Final = counting
-        self.owner: Final = f"host-{uuid4().hex}"
+        self._watches: Final[set[asyncio.Task[None]]] = set()
+        self.closing = False
+        self.counting: Final = log.counting
+        self.owner: Final = owner
         self.promote: Callable[[Target], Awaitable[None]] = _nothing_waits
         self.pool: Final = Pool(
-            limits,
+            self._limits,
             now=log.now,
             timers=asyncio.get_running_loop(),
             mint=self.mint,
@@ -92,9 +99,18 @@ class Launching:
         """Return the turn that runs here for a session; one that is paused does not."""
         return self._live.get(key)
 
+    @property
+    def lease_s(self) -> int:
+        """Return how long the lease of a turn lasts that runs here."""
+        return self._log.settings.harness_lease_s
+
     def busy(self) -> int:
         """Return how many turns run here."""
         return len(self._live)
+
+    def running(self) -> Sequence[Live]:
+        """Return the turns that run here; of those that pause, none."""
+        return tuple(self._live.values())
 
     def facets_of(self, seat_id: str) -> Mapping[str, str]:
         """Return the facets of the configuration that a seat's harness applied."""
@@ -102,7 +118,9 @@ class Launching:
 
     def park_again(self, parked: Seat, seat: Seat) -> None:
         """Give back a seat that was looked at and not used."""
-        if not self.pool.put_back(seat, parked):
+        if isinstance(parked.run, Live) and parked.run.is_over:
+            self._spawn(self._dropped(parked.run, seat))
+        elif not self.pool.put_back(seat, parked):
             self._spawn(self.pool.release(seat, "process-died"))
 
     def warm(
@@ -115,7 +133,7 @@ class Launching:
         live.prior_was_sent = bool(done.ask.shape.prior)
         harness = seat.harness
         assert harness is not None  # noqa: S101 - what is parked has one
-        self._spawn(self._run(live, done, harness, may_retry=True))
+        self._spawn(self._guarded(live, self._run(live, done, harness, may_retry=True)))
         return live
 
     def cold(self, target: Target, done: Dispatched, seat: Seat, caller: Caller) -> Live:
@@ -128,7 +146,7 @@ class Launching:
         live.config_fingerprint = wanted.fingerprint
         live.prior_was_sent = bool(done.ask.shape.prior)
         self._facets[seat.seat_id] = wanted.facets
-        self._spawn(self._start(live, done))
+        self._spawn(self._guarded(live, self._start(live, done)))
         return live
 
     def go_on(
@@ -137,7 +155,7 @@ class Launching:
         """Have a paused turn go on with what its gates were answered."""
         self._live[SeatKey(*_names(live.target))] = live
         live.go_on()
-        self._spawn(self._going_on(live, answers, consumed=consumed))
+        self._spawn(self._guarded(live, self._going_on(live, answers, consumed=consumed)))
 
     async def stop(self, live: Live, reason: str, by: str | None) -> None:
         """Stop a turn that runs here, and wait for its end."""
@@ -148,15 +166,49 @@ class Launching:
             live.starting.cancel()
         await live.wait()
 
+    async def renew(self) -> None:
+        """Renew the leases of the turns that run here, however long their harnesses are silent.
+
+        One whose lease is another's by now is stopped: whatever it does is nobody's.
+        """
+        lives = self.running()
+
+        def write(attempt: Attempt) -> list[Live]:
+            return [live for live in lives if not self._is_renewed(attempt, live)]
+
+        for live in await self._log.write(write):
+            self._spawn(self.stop(live, LOST, None))
+
+    def _is_renewed(self, attempt: Attempt, live: Live) -> bool:
+        """Tell whether a turn is still ours, and then for how long from now on."""
+        target, fence = live.target, live.journal.fence
+        run = runs.find_named(attempt.connection, target.project_id, target.session_id)
+        if run is None or run.fence != fence or not run.is_of(live.turn_id):
+            return False
+        if run.lease_until:
+            runs.renew_unasked(attempt.connection, run.session_key, fence, self._log.now())
+        return True
+
+    async def drain(self) -> None:
+        """Begin no turn any more, and let those that run end; interrupt those that take longer."""
+        self.closing = True
+        settled = [live.settled for live in self.running()]
+        if settled:
+            await asyncio.wait(settled, timeout=self._limits.shutdown_s)
+        stops = [asyncio.ensure_future(self.stop(live, SHUTDOWN, None)) for live in self.running()]
+        if stops:
+            await asyncio.wait(stops)
+
     async def close(self) -> None:
         """Let all harnesses go; what runs is interrupted."""
-        for live in tuple(self._live.values()):
-            self._spawn(self.stop(live, "shutdown", None))
+        self.closing = True
+        for live in self.running():
+            self._spawn(self.stop(live, SHUTDOWN, None))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._limits.shutdown_s)
         await self.pool.close()
         await self._harnesses.close()
-        for task in tuple(self._tasks):
+        for task in (*self._tasks, *self._watches):
             task.cancel()
 
     def _entered(self, target: Target, done: Dispatched, seat: Seat, caller: Caller) -> Live:
@@ -176,18 +228,29 @@ class Launching:
         self._live[SeatKey(*_names(target))] = live
         return live
 
+    async def _guarded(self, live: Live, work: Coroutine[object, object, None]) -> None:
+        """Do what a turn needs; whatever it breaks by, nobody waits for it for ever."""
+        try:
+            await work
+        except (Exception, asyncio.CancelledError) as error:
+            _LOGGER.error("a hosted turn was given up: %s", type(error).__qualname__)  # noqa: TRY400
+            if self._live.get(SeatKey(*_names(live.target))) is live:
+                await self._left(live, Lost(reason=BROKEN))
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
     async def _start(self, live: Live, done: Dispatched) -> None:
         """Start a harness that knows the history, and run the turn on it."""
         began = _ms()
         live.starting = asyncio.current_task()
         try:
+            _check_wanted(live)
             fresh = done.turn_id if isinstance(done.decision, Begin) else None
-            seed, config = await self._log.read(
+            seed, config = await self._patiently(
                 lambda connection: (
                     seed_of(connection, live.target, fresh),
                     self._configuration(connection, live.target),
-                ),
-                long=True,
+                )
             )
             replay = _ms() - began
             harness = await self._harnesses.start(
@@ -204,7 +267,7 @@ class Launching:
             await self._failed(live, failed.code, failed.detail)
             return
         except asyncio.CancelledError:
-            reason, by = live.cancelled or ("shutdown", None)
+            reason, by = live.cancelled or (SHUTDOWN, None)
             await self._ended(
                 live, e.TurnInterrupted(turn_id=live.turn_id, reason=reason, by=by), "interrupted"
             )
@@ -234,7 +297,7 @@ class Launching:
         continues = not isinstance(done.decision, Begin)
         if continues and done.found.key is not None:
             key, turn_ids = done.found.key, _turn_ids(done)
-            decided = await self._log.read(lambda connection: carried(connection, key, turn_ids))
+            decided = await self._patiently(lambda connection: carried(connection, key, turn_ids))
         parts = [] if continues else await self._input(live.target, done)
         live.run = TurnRun(
             Hosted(
@@ -260,6 +323,9 @@ class Launching:
                 fan_out=lambda delta: self._tell(live, delta),
             ),
         )
+        if live.cancelled is not None:
+            await self._left(live, await live.run.cancel(*live.cancelled))
+            return
         prompt = Prompt(parts=parts, resumed_calls=resumed(decided))
         await self._left(live, await live.run.begin(prompt))
 
@@ -271,7 +337,7 @@ class Launching:
         parts = readable(parts_of(start.messages[-1]))
         if not any(part.get("type") == "attachment" for part in parts):
             return parts
-        return await self._log.read(
+        return await self._patiently(
             lambda connection: with_files_of(connection, target.project_id, parts)
         )
 
@@ -279,9 +345,55 @@ class Launching:
         self, live: Live, answers: Sequence[tuple[str, Answer]], *, consumed: bool
     ) -> None:
         assert live.run is not None  # noqa: S101 - what is paused has a run
-        for gate_id, answer in answers:
-            await live.run.answer(gate_id, answer, consumed=consumed)
+        told = [
+            await live.run.answer(gate_id, answer, consumed=consumed) for gate_id, answer in answers
+        ]
+        if not any(told):
+            await self._let_wait(live)
         await self._left(live, await live.run.going_on())
+
+    async def _let_wait(self, live: Live) -> None:
+        """Let the lease of a turn go whose harness was told nothing: it is gone.
+
+        So whoever looks for decisions that nobody goes on with finds these.
+        """
+        fence, target = live.journal.fence, live.target
+
+        def write(attempt: Attempt) -> None:
+            run = runs.find_named(attempt.connection, target.project_id, target.session_id)
+            if run is not None and run.fence == fence and run.is_of(live.turn_id):
+                runs.release(attempt.connection, run.session_key, fence)
+
+        with suppress(*UNREACHABLE):
+            await self._log.write(write)
+
+    async def _dropped(self, live: Live, seat: Seat) -> None:
+        """See to a harness that ended its prompt while it was waited for an answer."""
+        assert live.run is not None  # noqa: S101 - what is paused has a run
+        live.seat = seat
+        await self._left(live, await live.run.going_on())
+
+    async def _watched(self, live: Live, seat: Seat) -> None:
+        """Wait for the end of a run that pauses; if nobody goes on with it, see to its seat."""
+        assert live.run is not None  # noqa: S101 - what is paused has a run
+        await live.run.ended()
+        parked = self.pool.find(seat.key)
+        if parked is None or parked.run is not live or not live.is_over:
+            return
+        taken = self.pool.checkout(parked.seat_id, seat.key)
+        if taken is not None:
+            await self._dropped(live, taken)
+
+    async def _patiently(self, look: Callable[[Connection], Answered]) -> Answered:
+        """Return what is read once the log can be, within reason."""
+        deadline = _ms() + PATIENCE_S * 1_000
+        while True:
+            try:
+                return await self._log.read(look, long=True)
+            except UNREACHABLE:
+                if _ms() >= deadline:
+                    raise
+            await asyncio.sleep(AGAIN_S)
 
     async def _left(self, live: Live, outcome: Outcome) -> None:
         """Park the seat or let it go, then tell whoever waits; the next input comes after that."""
@@ -293,10 +405,12 @@ class Launching:
                     await self.pool.release(live.seat, "no-park", outcome.status)
                 self._forget(key, live)
                 live.settle(outcome)
-                if outcome.head.queued:
-                    await self.promote(live.target)
+                if outcome.head.queued and not self.closing:
+                    await self._promoted(live.target)
             case Paused():
-                if not self._parked(live, outcome, "awaiting_approval"):
+                if self._parked(live, outcome, "awaiting_approval"):
+                    self._watch(live, live.seat)
+                else:
                     await self.pool.release(live.seat, "no-park", "paused")
                 self._forget(key, live)
                 live.settle(outcome)
@@ -363,6 +477,12 @@ class Launching:
             await self._left(live, Lost(reason=type(error).__name__))
             return
         await self._start(live, live.begun)
+
+    async def _promoted(self, target: Target) -> None:
+        try:
+            await self.promote(target)
+        except (Refusal, *UNREACHABLE) as error:  # it is looked for again soon
+            _LOGGER.info("an input has to wait: %s", type(error).__qualname__)
 
     async def _failed(self, live: Live, code: str, detail: str) -> None:
         error = TurnError(code=code, message=detail)
@@ -434,10 +554,21 @@ class Launching:
         self._tasks.add(task)
         task.add_done_callback(self._over)
 
+    def _watch(self, live: Live, seat: Seat) -> None:
+        """Watch a run that pauses; the end of the server does not wait for it."""
+        task = asyncio.get_running_loop().create_task(self._watched(live, seat))
+        self._watches.add(task)
+        task.add_done_callback(self._watches.discard)
+
     def _over(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _LOGGER.error("a hosted turn broke", exc_info=error)
+
+
+def _check_wanted(live: Live) -> None:
+    if live.cancelled is not None:
+        raise asyncio.CancelledError
 
 
 async def _nothing_waits(_: Target) -> None:

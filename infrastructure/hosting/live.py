@@ -53,6 +53,11 @@ class Live:
     starting: "asyncio.Task[None] | None" = None
     settled: "asyncio.Future[Settled]" = field(default_factory=asyncio.Future)
 
+    @property
+    def is_over(self) -> bool:
+        """Tell whether its run has ended, and is not only paused."""
+        return self.run is not None and self.run.is_over
+
     def tell(self, delta: Mapping[str, JsonValue]) -> None:
         """Pass a piece on to whoever watches."""
         for watcher in tuple(self.watchers):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
+from uuid import uuid4
 
 from domain.canonical import canonical
 from domain.json_text import JsonValue  # noqa: TC001 - it is annotated with at run time
@@ -13,6 +14,7 @@ from infrastructure.composition import Turnlog
 from infrastructure.harness.acp.harnesses import open_harnesses
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import Harnesses
+from infrastructure.harness.reaping import gone
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.configured import Configurations
@@ -27,19 +29,23 @@ async def hosting(
     harnesses: Harnesses | None = None,
 ) -> AsyncGenerator[Hosting]:
     """Give what runs turns, until the server stops; `harnesses` in place of the settings' own."""
-    settings = log.settings
-    opened = harnesses or await open_harnesses(
-        settings.harnesses, default=settings.default_harness, state=settings.state_folder()
-    )
+    settings, lost = log.settings, list[str]()
+    owner, opened = host(uuid4().hex), harnesses
+    if opened is None:
+        lost = [host(each) for each in gone(settings.state_folder())]
+        started = await open_harnesses(
+            settings.harnesses, default=settings.default_harness, state=settings.state_folder()
+        )
+        owner, opened = host(started.instance_id), started
 
     def show(target: Target, turn_id: str, delta: Told) -> None:
         name = (target.project_id, target.session_id)
         log.deltas.send(name, 0, turn_id, [dumped(delta)])
 
     configurations = Configurations(lambda name: identity(log, name))
-    launching = Launching(log, opened, configurations, settings.pool, log.counting, show)
+    launching = Launching(log, opened, configurations, show, owner)
     found = Hosting(log, launching, configurations, read)
-    rounds = asyncio.get_running_loop().create_task(Attending(log, found).rounds())
+    rounds = asyncio.get_running_loop().create_task(Attending(log, found, lost).rounds())
     log.live_pool = launching.pool
     try:
         yield found
@@ -47,6 +53,11 @@ async def hosting(
         rounds.cancel()
         log.live_pool = None
         await launching.close()
+
+
+def host(instance_id: str) -> str:
+    """Return what a server is called as the owner of seats and leases."""
+    return f"host-{instance_id}"
 
 
 def identity(log: Turnlog, name: str | None) -> str | None:

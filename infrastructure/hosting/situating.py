@@ -141,7 +141,7 @@ def situate(
         session=_standing(head, ask, wanted),
         claim=_claim(attempt, key, head, ask),
         answers="same-again" if ask.continues and not answered else _worst(answered),
-        run="idle" if ask.continues and ask.hosted else _run(turn, run, ask, now),
+        run="idle" if _goes_on(turn, run, ask, now) else _run(turn, run, ask, now),
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
         prior="absent" if compared is None else _prior(compared, after),
@@ -296,6 +296,12 @@ def _open_after(state: State, answered: Sequence[Answered]) -> list[Gate]:
         and gate.turn_id == state.head.turn_id
         and gate.gate_id not in taken
     ]
+
+
+def _goes_on(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> bool:
+    """Tell whether this server asks to go on with a turn that nobody runs, or has begun to."""
+    taken = turn is not None and run is not None and run.is_of(turn.turn_id)
+    return ask.continues and ask.hosted and not (taken and runs.is_live(run, now))
 
 
 def _run(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> RunWord:

@@ -114,6 +114,16 @@ class TurnRun:
         self._start(None)
         return await self.going_on()
 
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it has ended, and is not only paused."""
+        return self._task is not None and self._task.done()
+
+    async def ended(self) -> None:
+        """Wait until it is over; whoever waits may be cancelled."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
     async def updated(self, update: Update) -> None:
         """Take what the harness did."""
         async with self._one:

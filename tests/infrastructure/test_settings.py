@@ -62,6 +62,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "harness_first_output_timeout_s": "default",
         "harness_idle_timeout_s": "default",
         "harness_total_timeout_s": "default",
+        "harness_lease_s": "default",
         "pool_enabled": "default",
         "pool_idle_ttl_s": "default",
         "pool_approval_ttl_s": "default",

@@ -42,6 +42,11 @@ class AcpHarnesses:
         self._held: dict[tuple[str, str], AcpHarness] = {}
         self._closed = False
 
+    @property
+    def instance_id(self) -> str:
+        """Return what the server is called in its record, and in the marks of its processes."""
+        return self._instance.instance_id
+
     async def start(self, start: Start) -> AcpHarness:
         """Return a conversation that waits for its first prompt, and knows the seed.
 
