@@ -118,7 +118,7 @@ def test_a_harness_that_waits_for_no_answer_is_told_none() -> None:
     assert unusable(ANSWER, PARKED, ()) == "tail"
 
 
-@pytest.mark.parametrize("step", MOVING)
+@pytest.mark.parametrize("step", sorted(MOVING, key=str))
 def test_whatever_moves_the_history_makes_the_seat_forgetful(step: Step) -> None:
     assert unusable(MINIMAL, PARKED, (step,)) == "history"
 
