@@ -44,9 +44,8 @@ def pair(clock: Clock, database_url: str) -> Iterator[tuple[Runner, Runner]]:
             "TURNLOG_ALLOW_UNVERIFIED_TURNS": "true",
         }
     )
-    with open_turnlog(settings, clock) as log:
-        with closing(client_of(log)) as client:
-            yield Runner(client, "one").open(), Runner(client, "two")
+    with open_turnlog(settings, clock) as log, closing(client_of(log)) as client:
+        yield Runner(client, "one").open(), Runner(client, "two")
 
 
 def client_of(log: Turnlog) -> httpx.Client:
