@@ -28,6 +28,7 @@ from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
+from infrastructure.reading.facts import fact_at
 from infrastructure.recovering import recover_from
 from infrastructure.runner import Attempt
 
@@ -50,6 +51,8 @@ class _Place(NamedTuple):
     project_id: str
     session_id: str
     name: str
+    key: int = 0
+    version: int = 0
 
 
 def _in_session(*of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
@@ -151,9 +154,9 @@ _LEFT_BEHIND: Final = Prepared(
             t.seats.c.pin_history_version.is_not(None),
             or_(
                 or_(
-                t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
-                text("heads.status = 'deleted'"),
-            ),
+                    t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
+                    text("heads.status = 'deleted'"),
+                ),
                 text("seats.state = 'awaiting_approval'")
                 & or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
                 exists().where(
@@ -168,7 +171,7 @@ _LEFT_BEHIND: Final = Prepared(
 )
 _INTERRUPTED: Final = Prepared(
     lambda _: (
-        _in_session(t.turns.c.turn_id)
+        _in_session(t.turns.c.turn_id, t.turns.c.session_key, t.events.c.version)
         .select_from(t.turns)
         .join(t.runs, _of_turn(t.runs.c))
         .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
@@ -183,6 +186,7 @@ _INTERRUPTED: Final = Prepared(
             t.runs.c.owner == bindparam("owner"),
             t.events.c.type == "interrupt-requested",
         )
+        .order_by(t.events.c.version)
         .limit(AT_ONCE)
     )
 )
@@ -226,7 +230,7 @@ class Attending:
         self, look: Prepared, act: Callable[[_Place], Awaitable[None]], owner: str | None = None
     ) -> bool:
         """Do something about each place that is found; tell whether none is left."""
-        params = {"now": self._log.now(), "owner": owner or self._hosting.owner}
+        params: dict[str, object] = {"now": self._log.now(), "owner": owner or self._hosting.owner}
         try:
             found = await self._log.read(lambda connection: _places(connection, look, params))
         except _AWAY as error:
@@ -312,8 +316,11 @@ class Attending:
     async def _interrupt(self, place: _Place) -> None:
         """Stop a turn here that was asked to stop elsewhere."""
         target = Target(project_id=place.project_id, session_id=place.session_id)
-        if self._hosting.runs(target, place.name) is not None:
-            await self._hosting.interrupt(target, "cancelled", Caller())
+        live = self._hosting.runs(target, place.name)
+        if live is not None:
+            asked = await self._log.read(lambda c: fact_at(c, place.key, place.version))
+            if isinstance(asked, e.InterruptRequested):
+                await self._hosting.launching.stop(live, asked.reason, asked.by)
 
     async def _go_on(self, place: _Place) -> None:
         """Go on with a turn whose gates are decided, and that nobody runs."""
