@@ -18,11 +18,12 @@ from domain.dispatch.kinds import Shape as Carries
 from domain.dispatch.outcomes import Refuse
 from domain.events.gate import Verdict
 from domain.raw_json import dumped
+from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import answers_of_body, decisions
 from infrastructure.hosting.asking import Ask
-from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.hosts import Hosting, Took
 from infrastructure.reading.approvals import gate, named_gate
 from infrastructure.reading.sessions import session_head
 
@@ -90,6 +91,26 @@ async def decide_in_session(
 async def _decided(
     log: Turnlog, hosting: Hosting, target: Target, name: str, body: RawBody, caller: Caller
 ) -> Response:
+    try:
+        took = await _taken(log, hosting, target, name, body, caller)
+    except Refusal as refusal:
+        if refusal.at[:2] == ("answers", 0):
+            refusal.at = refusal.at[2:]  # the body is the one answer
+        raise
+    done, decision = took.dispatched, took.decision
+    if done is not None and isinstance(decision, Refuse):
+        raise await log.read(lambda connection: refused(connection, target, done, decision))
+    shape: Shape = {
+        "decision": await log.read(lambda connection: _decision(connection, target, name)),
+        "continuation": continuation(took),
+    }
+    headers = replay_headers(replayed=took.replayed)
+    return Response(dumped(shape), status_code=202, media_type=MEDIA, headers=headers)
+
+
+async def _taken(
+    log: Turnlog, hosting: Hosting, target: Target, name: str, body: RawBody, caller: Caller
+) -> Took:
     said = body.value if isinstance(body.value, dict) else {}
     given = answers_of_body([{"gate": name, **said}])
     answers = await log.read(lambda connection: decisions(connection, target, given))
@@ -100,16 +121,7 @@ async def _decided(
         hosted=True,
         answers=answers,
     )
-    took = await hosting.take(target, ask, caller)
-    done, decision = took.dispatched, took.decision
-    if done is not None and isinstance(decision, Refuse):
-        raise await log.read(lambda connection: refused(connection, target, done, decision))
-    shape: Shape = {
-        "decision": await log.read(lambda connection: _decision(connection, target, name)),
-        "continuation": continuation(took),
-    }
-    headers = replay_headers(replayed=took.again is not None)
-    return Response(dumped(shape), status_code=202, media_type=MEDIA, headers=headers)
+    return await hosting.take(target, ask, caller)
 
 
 def _decision(connection: Connection, target: Target, name: str) -> Shape:

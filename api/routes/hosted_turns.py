@@ -11,10 +11,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import Connection
 
+from api import following
 from api.asks import TurnBody, hosted_ask
 from api.body import Body, json_of, read_body
 from api.dependencies import From, Log, Session
-from api.errors import retry
+from api.errors import UNREACHABLE, retry, unreachable
 from api.following import frame
 from api.problems import Flaw, ProblemError
 from api.refused import refused
@@ -134,17 +135,18 @@ async def answered(
     if isinstance(decision, Refuse) and took.dispatched is not None:
         done = took.dispatched
         raise await log.read(lambda connection: refused(connection, target, done, decision))
+    again = replay_headers(replayed=took.replayed)
     if took.queue_id is not None:
-        return await _told(log, target, {"status": "queued", "queue_id": took.queue_id})
+        return await _told(log, target, {"status": "queued", "queue_id": took.queue_id}, again)
     turn_id = took.again if took.dispatched is None else took.dispatched.turn_id
     live = took.live or (None if turn_id is None else hosting.runs(target, turn_id))
     if isinstance(decision, Deliver) and live is None:
         return await _told(log, target, {"status": "answered", "continuation": continuation(took)})
     if turn_id is None:
         raise ProblemError("contended", "nothing came of the request; try again")
-    if live is not None and STREAM in accept:
+    if STREAM in accept:
         frames = _frames(log, target, live, turn_id)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"} | again
         return StreamingResponse(frames, media_type=STREAM, headers=headers)
     if live is not None and "respond-async" in prefer:
         shape: Shape = {"turn_id": turn_id, "status": "running", "path": live.path}
@@ -152,7 +154,6 @@ async def answered(
     if live is not None:
         await live.wait()
     said, headers = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
-    again = replay_headers(replayed=took.again is not None)
     return Response(said, media_type=MEDIA, headers=dict(headers) | again)
 
 
@@ -160,7 +161,7 @@ def continuation(took: Took) -> Shape:
     """Return how the turn goes on whose gates were answered."""
     decision, done = took.decision, took.dispatched
     if not isinstance(decision, Deliver) or done is None:
-        return {"status": "started", "turn_id": None}
+        return {"status": "started", "turn_id": took.again}
     status = "blocked" if took.full is not None else decision.continuation
     shape: Shape = {"status": status, "turn_id": done.turn_id}
     blocked = "pool-full" if took.full is not None else decision.blocked_by
@@ -199,16 +200,35 @@ def _watching(live: Live) -> Generator["asyncio.Queue[Mapping[str, JsonValue]]"]
         live.watchers.discard(take)
 
 
-async def _frames(log: Turnlog, target: Target, live: Live, turn_id: str) -> AsyncGenerator[bytes]:
+async def _frames(
+    log: Turnlog, target: Target, live: Live | None, turn_id: str
+) -> AsyncGenerator[bytes]:
     """Yield the pieces of a turn as they come, then the turn."""
-    started = {"turn_id": turn_id, "path": live.path, "reason": live.reason}
+    if live is not None:
+        async for piece in _pieces(live):
+            yield piece
+    try:
+        said, _ = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
+    except UNREACHABLE as error:
+        yield frame("error", unreachable(error).body())
+        return
+    yield frame("done", said)
+
+
+async def _pieces(live: Live) -> AsyncGenerator[bytes]:
+    """Yield that the turn runs, and what it does, until it ends or pauses."""
+    started = {"turn_id": live.turn_id, "status": "running", "path": live.path}
     with _watching(live) as queue:
-        yield frame("state", dumped(started | {"status": "running"}))
+        yield frame("state", dumped(started | {"reason": live.reason}))
         ended = asyncio.ensure_future(live.wait())
         try:
             while True:
                 piece = asyncio.ensure_future(queue.get())
-                await asyncio.wait({piece, ended}, return_when=asyncio.FIRST_COMPLETED, timeout=15)
+                await asyncio.wait(
+                    {piece, ended},
+                    return_when=asyncio.FIRST_COMPLETED,
+                    timeout=following.HEARTBEAT_S,
+                )
                 if piece.done():
                     yield frame("delta", dumped(dict(piece.result())))
                     continue
@@ -216,9 +236,5 @@ async def _frames(log: Turnlog, target: Target, live: Live, turn_id: str) -> Asy
                 if ended.done():
                     break
                 yield b": still here\n\n"
-            while not queue.empty():
-                yield frame("delta", dumped(dict(queue.get_nowait())))
         finally:
             ended.cancel()
-    said, _ = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
-    yield frame("done", said)

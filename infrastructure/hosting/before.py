@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 
 from domain import events as e
 from domain.canonical import canonical
-from domain.json_text import parse
+from domain.json_text import JsonValue, parse
 from domain.messages import Message, parts_of, readable
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
@@ -23,20 +23,28 @@ class CameBefore(Exception):
         """Take what was kept of it."""
         super().__init__()
         said = parse(kept.result)
-        turn_id = said.get("turn_id") if isinstance(said, dict) else None
         self.kept = kept
-        self.turn_id = turn_id if isinstance(turn_id, str) else None
+        self.turn_id = _text(said, "turn_id")
+        self.queue_id = _text(said, "queue_id")
 
 
 def kept_of(done: Dispatched) -> Kept:
     """Return what is kept of a request: the turn by which its answer is found again."""
     facts = [] if done.appended is None else done.appended.facts
+    events = (each.event for each in facts)
+    queued = next((event for event in events if isinstance(event, e.InputQueued)), None)
+    queue_id = None if queued is None else queued.queue_id
     return Kept(
         status=200,
         first_version=facts[0].version if facts else None,
         last_version=facts[-1].version if facts else None,
-        result=dumped({"turn_id": done.turn_id}),
+        result=dumped({"turn_id": done.turn_id, "queue_id": queue_id}),
     )
+
+
+def _text(said: JsonValue, name: str) -> str | None:
+    found = said.get(name) if isinstance(said, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def turn_of_same(connection: Connection, target: Target, ask: Ask, message_id: str) -> str | None:

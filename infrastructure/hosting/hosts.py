@@ -5,6 +5,7 @@ asked. A seat that was looked at and not used is parked as it was.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,12 +33,13 @@ from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Paused
-from infrastructure.hosting.queueing import next_input
+from infrastructure.hosting.queueing import next_input, turn_of_input
 from infrastructure.hosting.seeds import UNANSWERED, answer_of, carried, json_of
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
 from infrastructure.pool.seats import PoolClosed, PoolFull, Seat, SeatBusy, SeatKey
 from infrastructure.runner import Attempt
 
+_HUMP: Final = re.compile("(?<!^)(?=[A-Z])")
 _PASSING: Final = frozenset({"turn-in-progress", "compacting", "gate-open", "shutting-down"})
 """Refusals of an input that waits after which it goes on waiting."""
 
@@ -51,6 +53,7 @@ class Took:
         full: No harness could be started now: after so many seconds it is worth trying again.
         queue_id: The input waits under this id.
         again: The turn that this request began when it came before.
+        replayed: Whether it came before, and nothing comes of it now.
     """
 
     dispatched: Dispatched | None
@@ -58,6 +61,7 @@ class Took:
     full: int | None = None
     queue_id: str | None = None
     again: str | None = None
+    replayed: bool = False
 
     @property
     def decision(self) -> Decision | None:
@@ -128,7 +132,7 @@ class Hosting:
             try:
                 took = await self._taken(target, key, ask, caller, request, once)
             except CameBefore as before:
-                return Took(dispatched=None, again=before.turn_id)
+                return await self._before(target, before)
             except MessageExists as exists:
                 message_id = exists.message_id
                 again = await self._log.read(
@@ -136,10 +140,18 @@ class Hosting:
                 )
                 if again is None:
                     raise
-                return Took(dispatched=None, again=again)
+                return Took(dispatched=None, again=again, replayed=True)
         if took.dispatched is not None and _finishes_first(took.dispatched):
             return await self._answered_first(target, ask, caller, request)
         return took
+
+    async def _before(self, target: Target, before: CameBefore) -> Took:
+        """Return what became of a request that came before under the same key."""
+        turn_id, queue_id = before.turn_id, before.queue_id
+        if queue_id is not None:
+            turn_id = await self._log.read(lambda c: turn_of_input(c, target, queue_id))
+        waits = queue_id if turn_id is None else None
+        return Took(dispatched=None, again=turn_id, queue_id=waits, replayed=True)
 
     def runs(self, target: Target, turn_id: str) -> Live | None:
         """Return a turn that runs here, by its id."""
@@ -204,7 +216,7 @@ class Hosting:
                     Caller(),
                 )
             except Refusal as refusal:
-                await self.recall(target, queue_id, type(refusal).__name__, Caller())
+                await self.recall(target, queue_id, _word(refusal), Caller())
                 continue
             if took.again is not None:  # its very message became a turn in another way
                 await self.recall(target, queue_id, "said-before", Caller())
@@ -320,7 +332,7 @@ class Hosting:
         try:
             done = await self._begin(asked)
             if done.again:
-                return Took(dispatched=None, again=done.turn_id)
+                return Took(dispatched=None, again=done.turn_id, replayed=True)
             if live is not None and done.deferred:
                 await self._out_of_the_way(live, done, caller)
                 once = once if done.appended is None else None
@@ -495,6 +507,15 @@ class Hosting:
         return await self.take(
             target, replace(ask, shape=text, answers=(), prior=None), caller, request
         )
+
+
+def _word(refusal: Refusal) -> str:
+    """Return the name of a refusal as a word of the log.
+
+    >>> _word(NoSuchSession())
+    'no-such-session'
+    """
+    return _HUMP.sub("-", type(refusal).__name__).lower()
 
 
 def _patient(ask: Ask) -> Policies:

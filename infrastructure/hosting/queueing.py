@@ -67,6 +67,17 @@ def input_of(connection: Connection, target: Target, queue_id: str) -> bytes:
     return _request_of(fact_at(connection, key, queued_of(row).queued_version))
 
 
+def turn_of_input(connection: Connection, target: Target, queue_id: str) -> str | None:
+    """Return the turn that an input became; None if it became none, or waits.
+
+    Raises:
+        NoSuchSession: it is gone.
+    """
+    key, _, _ = session_head(connection, target)
+    row = QUEUED.run(connection, {"session_key": key, "queue_id": queue_id}).first()
+    return None if row is None else queued_of(row).turn_id
+
+
 def _request_of(fact: e.Fact | None) -> bytes:
     request = fact.request if isinstance(fact, e.InputQueued) else None
     return request if isinstance(request, RawJson) else b"{}"

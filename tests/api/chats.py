@@ -46,7 +46,7 @@ class Chat:
         return self.client.post(f"{self.path}/turns", json=body, headers=headers)
 
     def say(
-        self, text: str, headers: dict[str, str] | None = None, **more: object
+        self, text: str, headers: dict[str, str] | None = None, /, **more: object
     ) -> httpx.Response:
         """Say something, and nothing of what was said before."""
         return self.post({"messages": [user(text)], **more}, headers)

@@ -1,0 +1,154 @@
+"""Inputs that wait for their turn: first in, first out, taken back once, never lost."""
+
+from domain.decide_note import QUEUE_LIMIT
+from tests.api.batches import problem
+from tests.api.chats import Chat, agent, eventually, last_text, told, user
+
+WAITS = "tool: wait {}"
+
+
+def queued(chat: Chat, text: str, **more: object) -> str:
+    """Have an input wait; return its id."""
+    answer = chat.say(text, on_busy="queue", **more)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["status"] == "queued"
+    queue_id: str = answer.json()["queue_id"]
+    return queue_id
+
+
+def waiting(chat: Chat) -> list[str]:
+    """Return which inputs wait."""
+    return [item["queue_id"] for item in chat.read("/queue")["items"]]
+
+
+def test_what_comes_while_a_turn_runs_waits_and_becomes_turns_in_order(chat: Chat) -> None:
+    chat.begun(WAITS)
+    ids = [queued(chat, f"number {n}") for n in range(3)]
+    page = chat.read("/queue")
+    assert [item["queue_id"] for item in page["items"]] == ids
+    assert page["next_cursor"] is None
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+
+    eventually(chat.texts, lambda texts: "number 2" in texts[-2:])
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    said = [text for text in chat.texts() if text.startswith("number")]
+    assert said == ["number 0", "number 1", "number 2"]
+    dequeued = [each["data"] for each in chat.events("input-dequeued")]
+    assert [data["queue_id"] for data in dequeued] == ids
+    assert [chat.ended(data["turn_id"])["path"] for data in dequeued][1:] == ["warm", "warm"]
+
+
+def test_an_idle_session_queues_nothing(chat: Chat) -> None:
+    assert told(chat.say("Hello", on_busy="queue"))["status"] == "completed"
+    assert chat.events("input-queued") == []
+
+
+def test_an_input_is_taken_back_once(chat: Chat) -> None:
+    chat.begun(WAITS)
+    queue_id = queued(chat, "never mind")
+    path = f"{chat.path}/queue/{queue_id}"
+
+    taken = chat.client.delete(path)
+
+    assert (taken.status_code, taken.json()["status"]) == (200, "recalled")
+    assert problem(chat.client.delete(path))[:2] == (409, "input-started")
+    assert problem(chat.client.delete(f"{chat.path}/queue/other"))[:2] == (404, "no-such-input")
+    assert waiting(chat) == []
+    chat.client.post(f"{chat.path}/interrupt", json={})
+    assert last_text(chat.said("Hello")) == 'Message 2: you said "Hello".'
+
+
+def test_what_became_a_turn_is_not_taken_back(chat: Chat) -> None:
+    chat.begun(WAITS)
+    queue_id = queued(chat, "Hello")
+    chat.client.post(f"{chat.path}/interrupt", json={})
+    (dequeued,) = eventually(lambda: chat.events("input-dequeued"), lambda found: len(found) == 1)
+
+    answer = chat.client.delete(f"{chat.path}/queue/{queue_id}")
+
+    assert problem(answer)[:2] == (409, "input-started")
+    assert answer.json()["turn_id"] == dequeued["data"]["turn_id"]
+
+
+def test_so_many_wait_and_no_more(chat: Chat) -> None:
+    chat.begun(WAITS)
+    ids = [queued(chat, f"number {n}") for n in range(QUEUE_LIMIT)]
+
+    assert problem(chat.say("one more", on_busy="queue"))[:2] == (409, "queue-full")
+
+    chat.client.delete(f"{chat.path}/queue/{ids[0]}")
+    queued(chat, "room again")
+    assert len(waiting(chat)) == QUEUE_LIMIT
+
+
+def test_an_input_waits_for_a_decision(chat: Chat) -> None:
+    (gate,) = chat.asked()
+    answer = chat.say("And then?", on_gate="queue")
+    assert (answer.status_code, answer.json()["status"]) == (202, "queued")
+
+    chat.decide(gate)
+
+    texts = eventually(chat.texts, lambda texts: len(texts) == 4)
+    assert texts[2:] == ["And then?", 'Message 2: you said "And then?".']
+
+
+def test_an_input_that_can_become_no_turn_is_taken_back_with_the_reason(chat: Chat) -> None:
+    chat.said("Hello")
+    chat.begun(WAITS)
+    prior = {"messages": [user("Never said"), agent("Never heard"), user("other")]}
+    other = chat.post({**prior, "on_busy": "queue", "on_divergence": "reject"}).json()["queue_id"]
+    claimed = chat.read()["head"]
+    stale = {name: claimed[name] for name in ("history_version", "fingerprint")}
+    moved = queued(chat, "stale", head=stale)
+    last = queued(chat, "good")
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    recalled = {each["data"]["queue_id"]: each["data"] for each in chat.events("input-recalled")}
+    assert recalled.keys() == {other, moved}
+    assert recalled[moved]["reason"] == "head-behind"
+    assert recalled[other]["reason"] == "history-diverged"
+    (dequeued,) = chat.events("input-dequeued")
+    assert dequeued["data"]["queue_id"] == last
+
+
+def test_the_same_message_waits_once(chat: Chat) -> None:
+    chat.begun(WAITS)
+    body = {"messages": [user("Hello", message_id="m1")], "on_busy": "queue"}
+    assert chat.post(body).status_code == 202
+    assert chat.post(body).status_code == 202
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    assert [text for text in chat.texts() if text == "Hello"] == ["Hello"]
+    assert told(chat.post(body))["messages"][0]["message_id"] == "m1"
+
+
+def test_a_key_has_one_input_wait_and_is_answered_with_its_turn(chat: Chat) -> None:
+    chat.begun(WAITS)
+    key = {"Idempotency-Key": "k"}
+    first = chat.say("Hello", key, on_busy="queue")
+    again = chat.say("Hello", key, on_busy="queue")
+    assert (again.status_code, again.json()["queue_id"]) == (202, first.json()["queue_id"])
+    assert again.headers["idempotent-replayed"] == "true"
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+    (dequeued,) = eventually(lambda: chat.events("input-dequeued"), lambda found: len(found) == 1)
+
+    turn = told(chat.say("Hello", key, on_busy="queue"))
+    assert turn["turn_id"] == dequeued["data"]["turn_id"]
+
+
+def test_what_waits_in_a_session_that_is_deleted_becomes_no_turn(chat: Chat) -> None:
+    (gate,) = chat.asked()
+    chat.say("And then?", on_gate="queue")
+
+    assert chat.client.delete(chat.path).status_code == 204
+
+    assert problem(chat.decide(gate))[:2] == (404, "no-such-session")
+    chat.client.post(f"{chat.path}/restore", json={})
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    assert problem(chat.decide(gate))[:2] == (410, "gate-gone")
