@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from tests.api.batches import Json, answered, batch, called, completed, event, said, started, turn
 from tests.api.costs import Cost, Meter, metered
-from tests.api.harnesses import cold, launched
+from tests.api.harnesses import OWNER, cold, ended, launched, parked
 from tests.api.serving import open_log
 from tests.databases import DatabaseKind
 
@@ -93,6 +93,25 @@ def listed(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
 def leased(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
     answer = asking.append(started("t-leased"), lease_s=60)
     asking.known["fence"] = answer.json()["fence"]
+    return answer
+
+
+def dispatched(asking: Asking, turn_id: str, **more: object) -> Any:  # noqa: ANN401
+    """Have a runner's turn begin, as its next batch."""
+    asking.sequence += 1
+    who = {"id": f"runner-{asking.session}", "epoch": 1, "sequence": asking.sequence}
+    asking.known["dispatch"] = {
+        "messages": [{"role": "user", "content": "Hello?"}],
+        "owner": OWNER,
+        "begin": {"turn_id": turn_id, "producer": who, "seat_id": f"seat-{turn_id}"},
+        **more,
+    }
+    return dispatched_again(asking)
+
+
+def dispatched_again(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
+    answer = asking.post(f"/sessions/{asking.session}/dispatch", asking.known["dispatch"])
+    asking.known["fence"] = answer.json().get("fence")
     return answer
 
 
@@ -209,6 +228,20 @@ REQUESTS: Final[Mapping[str, Request]] = {
         launched("t-again", "seat-2", "evicted", reason="history"),
     ),
     "GET .../turns/{id}/explain": lambda a: a.of_session("/turns/t-again/explain"),
+    "POST .../events, the end of a cold turn": lambda a: a.append(
+        *ended("t-again"), parked("seat-2")
+    ),
+    "POST .../dispatch, only asked": lambda a: a.post(
+        f"/sessions/{a.session}/dispatch", {"messages": [QUESTION], "owner": OWNER}
+    ),
+    "POST .../dispatch, warm": lambda a: dispatched(
+        a, "t-warm", seat={"seat_id": "seat-2", "state": "idle"}
+    ),
+    "POST .../dispatch, once more": dispatched_again,
+    "POST .../events, the end of a warm turn": lambda a: a.append(
+        *ended("t-warm"), parked("seat-2"), fence=a.known["fence"]
+    ),
+    "POST .../dispatch, cold": lambda a: dispatched(a, "t-next"),
 }
 
 
@@ -262,6 +295,12 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../events, the end of a lease": Budget(8, 8, 2, 1),
     "POST .../events, two cold turns": Budget(28, 12, 3, 1),
     "GET .../turns/{id}/explain": Budget(9, 9, 11, 0),
+    "POST .../events, the end of a cold turn": Budget(14, 10, 2, 1),
+    "POST .../dispatch, only asked": Budget(4, 4, 4, 0),
+    "POST .../dispatch, warm": Budget(13, 11, 3, 1),
+    "POST .../dispatch, once more": Budget(9, 10, 9, 0),
+    "POST .../events, the end of a warm turn": Budget(15, 11, 2, 1),
+    "POST .../dispatch, cold": Budget(23, 15, 5, 1),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),
