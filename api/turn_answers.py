@@ -7,11 +7,12 @@ from sqlalchemy import Connection
 
 from api.gate_shapes import gate_shape
 from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
+from domain import events as e
 from domain.raw_json import RawJson, dumped
 from domain.readiness import readiness
 from domain.refusals import NoSuchTurn
 from domain.state import Turn
-from infrastructure.command_handler import Target
+from infrastructure.command_handler import Appended, Target
 from infrastructure.composition import Turnlog
 from infrastructure.fork_records import records_of
 from infrastructure.reading.approvals import GateQuery, gates
@@ -27,12 +28,16 @@ _OUTCOME: Final = ("stop_reason", "error", "timings")
 
 
 def turn_answer(
-    log: Turnlog, connection: Connection, target: Target, turn_id: str
+    log: Turnlog,
+    connection: Connection,
+    target: Target,
+    turn_id: str,
+    divergence: Shape | None = None,
 ) -> tuple[bytes, dict[str, str]]:
     """Return a turn as its caller is answered, with the headers that go with it.
 
     Of a turn with more than 200 messages the last ones; `messages_left_out` tells how many more
-    there are.
+    there are. `divergence` is what became of the history that came with the request.
 
     Raises:
         NoSuchTurn: there is none.
@@ -58,6 +63,8 @@ def turn_answer(
     if turn.messages > SHOWN:
         told["messages_left_out"] = turn.messages - SHOWN
     told |= {name: shape[name] for name in _OUTCOME if shape.get(name) is not None}
+    if divergence is not None:
+        told["divergence"] = divergence
     if turn.status == "interrupted":
         told["interrupted"] = {"reason": shape.get("reason"), "by": shape.get("by")}
     standing, headers = standing_of(log, found)
@@ -65,6 +72,33 @@ def turn_answer(
     if turn.path is not None:
         headers[PATH] = turn.path
     return dumped(told), headers
+
+
+def divergence_of(appended: Appended | None) -> Shape | None:
+    """Return how a client's history was followed, or taken for the log's; None if it was neither.
+
+    Counts and places, nothing that was said.
+    """
+    for each in () if appended is None else appended.facts:
+        match each.event:
+            case e.HistoryDiverged() as event:
+                return {
+                    "followed": "client",
+                    "kind": event.kind,
+                    "index": event.index,
+                    "client_index": event.client_index,
+                    "turns_kept": event.turns,
+                    "messages_recorded": event.messages,
+                }
+            case e.HistoryAsserted() as event:
+                return {
+                    "followed": "client" if event.messages else "log",
+                    "messages_recorded": event.messages,
+                    "reasons": list(event.reasons),
+                }
+            case _:
+                pass
+    return None
 
 
 def _messages(connection: Connection, found: Moment, turn: Turn) -> Sequence[str]:

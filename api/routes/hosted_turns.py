@@ -1,7 +1,7 @@
 """Hosted turns: say something, or answer, and have this server's harness do the work."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Final
 from uuid import uuid4
@@ -20,7 +20,7 @@ from api.following import frame
 from api.problems import Flaw, ProblemError
 from api.refused import refused
 from api.shapes import Shape
-from api.turn_answers import standing_of, turn_answer
+from api.turn_answers import divergence_of, standing_of, turn_answer
 from api.writing import Key, Once, replay_headers
 from domain.dispatch.outcomes import Deliver, Refuse
 from domain.json_text import JsonValue
@@ -136,16 +136,21 @@ async def answered(
         done = took.dispatched
         raise await log.read(lambda connection: refused(connection, target, done, decision))
     again = replay_headers(replayed=took.replayed)
+    divergence = None if took.dispatched is None else divergence_of(took.dispatched.appended)
     if took.queue_id is not None:
         return await _told(log, target, {"status": "queued", "queue_id": took.queue_id}, again)
     turn_id = took.again if took.dispatched is None else took.dispatched.turn_id
+
+    def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
+        return turn_answer(log, connection, target, turn_id or "", divergence)
+
     live = took.live or (None if turn_id is None else hosting.runs(target, turn_id))
     if isinstance(decision, Deliver) and live is None:
         return await _told(log, target, {"status": "answered", "continuation": continuation(took)})
     if turn_id is None:
         raise ProblemError("contended", "nothing came of the request; try again")
     if STREAM in accept:
-        frames = _frames(log, target, live, turn_id)
+        frames = _frames(log, live, look)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"} | again
         return StreamingResponse(frames, media_type=STREAM, headers=headers)
     if live is not None and "respond-async" in prefer:
@@ -153,7 +158,7 @@ async def answered(
         return await _told(log, target, shape, {"Preference-Applied": "respond-async"})
     if live is not None:
         await live.wait()
-    said, headers = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
+    said, headers = await log.read(look)
     return Response(said, media_type=MEDIA, headers=dict(headers) | again)
 
 
@@ -201,14 +206,14 @@ def _watching(live: Live) -> Generator["asyncio.Queue[Mapping[str, JsonValue]]"]
 
 
 async def _frames(
-    log: Turnlog, target: Target, live: Live | None, turn_id: str
+    log: Turnlog, live: Live | None, look: Callable[[Connection], tuple[bytes, dict[str, str]]]
 ) -> AsyncGenerator[bytes]:
     """Yield the pieces of a turn as they come, then the turn."""
     if live is not None:
         async for piece in _pieces(live):
             yield piece
     try:
-        said, _ = await log.read(lambda connection: turn_answer(log, connection, target, turn_id))
+        said, _ = await log.read(look)
     except UNREACHABLE as error:
         yield frame("error", unreachable(error).body())
         return

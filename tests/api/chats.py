@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import httpx
 
-from infrastructure.harness.in_process import InProcessHarnesses, Made
+from infrastructure.harness.in_process import Made
 from tests.api.batches import Json, events_of
+from tests.api.mortal import MortalHarnesses
 from tests.api.serving import PATIENCE_S, Served
 
 ADD = 'ask: add {"a":1,"b":2}'
@@ -34,7 +35,7 @@ class Chat:
 
     client: httpx.Client
     session_id: str
-    harnesses: InProcessHarnesses
+    harnesses: MortalHarnesses
 
     @property
     def path(self) -> str:
@@ -117,6 +118,10 @@ class Chat:
         """Return the harness that is kept for the session."""
         seats = self.client.get("/pool").json()["seats"]
         return next((seat for seat in seats if seat["session_id"] == self.session_id), None)
+
+    def kill(self) -> None:
+        """Have the session's harness be gone at once."""
+        self.harnesses.kill(self.session_id)
 
     def made(self) -> list[Made]:
         """Return the calls that tools were given."""

@@ -11,8 +11,8 @@ import httpx
 
 from api.serving import Server
 from infrastructure.composition import Turnlog, open_turnlog
-from infrastructure.harness.in_process import InProcessHarnesses
 from infrastructure.settings import load
+from tests.api.mortal import MortalHarnesses
 from tests.databases import DatabaseKind
 
 PATIENCE_S = 10.0
@@ -28,7 +28,7 @@ class Served:
     log: Turnlog
     server: Server
     thread: Thread
-    harnesses: InProcessHarnesses
+    harnesses: MortalHarnesses
 
     def client(self, project_id: str) -> httpx.Client:
         """Return a client of one project; to be closed."""
@@ -69,12 +69,12 @@ def open_log(database_url: str, **settings: str) -> Turnlog:
 def served(
     kind: DatabaseKind,
     database_url: str,
-    harnesses: InProcessHarnesses | None = None,
+    harnesses: MortalHarnesses | None = None,
     **settings: str,
 ) -> Generator[Served]:
     """Serve a database until the end of the block; its harnesses are no processes."""
     log = open_log(database_url, **settings)
-    harnesses = harnesses or InProcessHarnesses()
+    harnesses = harnesses or MortalHarnesses()
     # With its protocol named, so that asyncio turns off delays that only real networks need.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
