@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from domain import commands as c
 from domain import events as e
+from domain.commands import HeadClaim
 from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, Step
-from domain.dispatch.situation import Policies
 from domain.keys import keys
 from domain.refusals import MessageExists, NoSuchSession, Refusal
 from domain.state import Head, Turn
@@ -32,7 +32,7 @@ from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live, Locks
-from infrastructure.hosting.outcomes import Paused
+from infrastructure.hosting.outcomes import Finished, Lost, Paused
 from infrastructure.hosting.queueing import next_input, turn_of_input
 from infrastructure.hosting.seeds import UNANSWERED, answer_of, carried, json_of
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
@@ -142,7 +142,7 @@ class Hosting:
                     raise
                 return Took(dispatched=None, again=again, replayed=True)
         if took.dispatched is not None and _finishes_first(took.dispatched):
-            return await self._answered_first(target, ask, caller, request)
+            return await self._answered_first(target, ask, caller, request, once)
         return took
 
     async def _before(self, target: Target, before: CameBefore) -> Took:
@@ -212,7 +212,7 @@ class Hosting:
                 ask = await self._read(target, request)
                 took = await self.take(
                     target,
-                    replace(ask, owner=self.owner, queue_id=queue_id, policies=_patient(ask)),
+                    replace(_waited(ask), owner=self.owner, queue_id=queue_id),
                     Caller(),
                 )
             except Refusal as refusal:
@@ -493,20 +493,27 @@ class Hosting:
         return Took(dispatched=begun, live=live)
 
     async def _answered_first(
-        self, target: Target, ask: Ask, caller: Caller, request: bytes
+        self,
+        target: Target,
+        ask: Ask,
+        caller: Caller,
+        request: bytes,
+        once: IdempotencyKey | None,
     ) -> Took:
         """Have the turn that waited end with its answers, before the new text is said."""
         shape = replace(ask.shape, kind="answer", prior=(), fresh=None)
         answers = replace(ask, shape=shape, start=None, prior=None)
         first = await self.take(target, answers, caller)
-        if first.live is None or isinstance(first.decision, Refuse):
+        again = None if first.again is None else self.runs(target, first.again)
+        live = first.live or again  # the same answers may have come meanwhile, by another request
+        if live is None and first.again is None:
             return first
-        if isinstance(await first.live.wait(), Paused):
+        outcome = None if live is None else await live.wait()
+        if isinstance(outcome, Paused):
             return first
-        text = replace(ask.shape, kind="minimal", prior=(), in_band=None)
-        return await self.take(
-            target, replace(ask, shape=text, answers=(), prior=None), caller, request
-        )
+        shape = replace(ask.shape, kind="minimal", prior=(), in_band=None)
+        text = replace(ask, shape=shape, answers=(), prior=None, claim=_claim_after(ask, outcome))
+        return await self.take(target, text, caller, request, once)
 
 
 def _word(refusal: Refusal) -> str:
@@ -518,9 +525,23 @@ def _word(refusal: Refusal) -> str:
     return _HUMP.sub("-", type(refusal).__name__).lower()
 
 
-def _patient(ask: Ask) -> Policies:
-    """Return what an input that waits does about an obstacle: it goes on waiting."""
-    return replace(ask.policies, on_busy="reject", on_gate="reject")
+def _claim_after(ask: Ask, outcome: Finished | Lost | None) -> HeadClaim | None:
+    """Return what a request that claimed a head claims once its answers were taken."""
+    if ask.claim is None or not isinstance(outcome, Finished):
+        return None
+    head = outcome.head
+    return HeadClaim(history_version=head.history_version, fingerprint=head.fingerprint.hex())
+
+
+def _waited(ask: Ask) -> Ask:
+    """Return what an input that waited asks for: it goes on waiting if something is in its way.
+
+    The head that it claimed was compared when it came; what it waited for moved it.
+    """
+    policies = replace(ask.policies, on_busy="reject", on_gate="reject")
+    if ask.claim is not None and policies.on_divergence == "default":
+        policies = replace(policies, on_divergence="reject")
+    return replace(ask, policies=policies, claim=None)
 
 
 def _is_nobodys(turn: Turn, run: runs.Run | None, now: int) -> bool:

@@ -144,7 +144,7 @@ def situate(
         run="idle" if _goes_on(turn, run, ask, now) else _run(turn, run, ask, now),
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
-        prior="absent" if compared is None else _prior(compared, after),
+        prior="absent" if compared is None else _prior(compared, after, ask),
         seat=_seat(seat, ask, moved, _config(seat, wanted, facets)),
         policies=ask.policies,
         continued_by=_continued_by(turn, run, ask, now),
@@ -331,8 +331,12 @@ def _continued_by(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -
     return "runner" if leased and not turn.paused and runs.is_live(run, now) else "us"
 
 
-def _prior(compared: Compared, after: Head) -> PriorWord:
-    return "nothing-known" if after.messages == 0 else compared.word
+def _prior(compared: Compared, after: Head, ask: Ask) -> PriorWord:
+    if after.messages == 0:
+        return "nothing-known"
+    if compared.word == "behind" and ask.queue_id is not None:
+        return "window"  # what it waited for is no divergence: its client could not know of it
+    return compared.word
 
 
 def _seat_of(

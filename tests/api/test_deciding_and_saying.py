@@ -46,6 +46,28 @@ def test_an_answer_with_text_ends_the_turn_and_begins_one(chat: Chat) -> None:
     assert len(chat.events("harness-started")) == 1
 
 
+def test_an_answer_with_text_goes_on_from_the_head_that_it_claims(chat: Chat) -> None:
+    (gate,) = chat.asked()
+    claimed = {name: chat.read()["head"][name] for name in ("history_version", "fingerprint")}
+
+    answers = [{"gate": gate, "verdict": "approved"}]
+    turn = told(chat.post({"messages": [user("And now?")], "answers": answers, "head": claimed}))
+
+    assert last_text(turn) == 'Message 2: you said "And now?".'
+
+
+def test_a_key_has_an_answer_and_its_text_taken_once(chat: Chat) -> None:
+    (gate,) = chat.asked()
+    answers = [{"gate": gate, "verdict": "approved"}]
+    body = {"messages": [user("And now?")], "answers": answers}
+
+    first, again = (chat.post(body, {"Idempotency-Key": "k"}) for _ in range(2))
+
+    assert told(again)["turn_id"] == told(first)["turn_id"]
+    assert again.headers["idempotent-replayed"] == "true"
+    assert (chat.texts().count("And now?"), len(chat.made())) == (1, 1)
+
+
 def test_an_answer_with_text_that_is_refused_is_refused_whole(chat: Chat) -> None:
     first, second = chat.asked('ask: add {"a":1,"b":2}; echo {"say":"hi"}')
 

@@ -142,6 +142,35 @@ def test_a_key_has_one_input_wait_and_is_answered_with_its_turn(chat: Chat) -> N
     assert turn["turn_id"] == dequeued["data"]["turn_id"]
 
 
+def test_the_head_that_an_input_claimed_is_not_compared_after_its_wait(chat: Chat) -> None:
+    chat.begun(WAITS)
+    claimed = {name: chat.read()["head"][name] for name in ("history_version", "fingerprint")}
+    queued(chat, "Hello", head=claimed)
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    assert [len(chat.events(f"input-{word}")) for word in ("dequeued", "recalled")] == [1, 0]
+
+
+def test_a_history_that_was_sent_before_a_wait_takes_out_nothing_of_it(chat: Chat) -> None:
+    before = chat.said("Hi")
+    prior = [user("Hi"), agent(last_text(before))]
+    chat.begun(WAITS)
+    body = {"messages": [*prior, user("Hello")], "on_busy": "queue"}
+    assert chat.post(body).status_code == 202
+
+    chat.client.post(f"{chat.path}/interrupt", json={})
+
+    eventually(chat.texts, lambda texts: "Hello" in texts)
+    assert chat.events("history-rewound", "history-diverged") == []
+    assert [text for text in chat.texts() if text in {"Hi", WAITS, "Hello"}] == [
+        "Hi",
+        WAITS,
+        "Hello",
+    ]
+
+
 def test_what_waits_in_a_session_that_is_deleted_becomes_no_turn(chat: Chat) -> None:
     (gate,) = chat.asked()
     chat.say("And then?", on_gate="queue")
