@@ -1,15 +1,25 @@
 """What has to hold of a journey that was walked by a way?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from tests.differential.journeys import Decide, Journey, LetExpire
 from tests.differential.walking import Walked
-from tests.differential.ways import Way
+from tests.differential.ways import Between, Way
 
 SAME: Final = ("arrays", "transcript", "fingerprints", "tools", "gates", "turns")
 """What is equal by all ways, to the letter."""
+Path: TypeAlias = Sequence[str | None]
+_WARM: Final[Sequence[Path]] = (["warm", None],)
+_NONE: Final[Sequence[Path]] = (["cold", "no-seat"],)
+_LOST: Final[Sequence[Path]] = (["evicted", "other-owner"], ["cold", "no-seat"])
+"""A server that was killed still has its seats, until the next one notices."""
+_ENDS: Final[Mapping[Between, set[str]]] = {
+    "nothing": set(),
+    "emptied": {"request"},
+    "killed": {"seat-lost"},
+}
 
 
 def differing(walked: Walked, reference: Walked) -> list[str]:
@@ -32,31 +42,42 @@ def mistakes(journey: Journey, walked: Walked) -> list[str]:
     return [sentence for sentence, is_so in wrong.items() if is_so]
 
 
-def expected_paths(journey: Journey, way: Way) -> list[list[str | None]]:
-    """Return how each request has to get its harness, and why it is not warm."""
-    found: list[list[str | None]] = []
-    is_kept, last_seat = False, "gone"
-    for request, is_last_answer, expired in _requests(journey):
+def strange_paths(journey: Journey, way: Way, walked: Walked) -> list[int]:
+    """Return which harnesses a journey got in another way than it had to, counted from 0."""
+    expected = list(_expected(journey, way))
+    if len(expected) != len(walked.paths):
+        return [min(len(expected), len(walked.paths))]
+    pairs = zip(walked.paths, expected, strict=True)
+    return [at for at, (path, allowed) in enumerate(pairs) if path not in allowed]
+
+
+def strange_ends(journey: Journey, way: Way, walked: Walked) -> set[str]:
+    """Return for which reasons harnesses were let go that had no reason to be."""
+    allowed = {"approval-ttl-expire"} if journey.expires else set[str]()
+    return set(walked.evicted) - allowed - _ENDS[way.between]
+
+
+def _expected(journey: Journey, way: Way) -> Iterator[Sequence[Path]]:
+    """Yield how each harness may have been got."""
+    is_kept, seat = False, _NONE
+    for request, is_last_answer, expired, goes_on in _requests(journey):
         if way.disturbs(request):
             is_kept = False
-            last_seat = "gone" if way.between == "emptied" else "elsewhere"
-        if expired:
-            is_kept = False
+            seat = _LOST if way.between == "killed" else _NONE
+        is_kept = is_kept and not expired
         if not is_kept and not is_last_answer:
             continue  # nothing is started for it: the turn waits for other answers, too
-        cold = ["evicted", "other-owner"] if last_seat == "elsewhere" else ["cold", "no-seat"]
-        found.append(["warm", None] if is_kept else list[str | None](cold))
+        yield _WARM if is_kept else seat
+        yield from [_WARM] * goes_on
         is_kept = True
-    return found
 
 
-def evicted_for(way: Way) -> frozenset[str]:
-    """Return for which reasons a harness may be let go by a way, besides its time being over."""
-    return frozenset({"request"} if way.between == "emptied" else ())
+def _requests(journey: Journey) -> Iterator[tuple[int, bool, bool, bool]]:
+    """Yield each request's number, and what it finds and leaves.
 
-
-def _requests(journey: Journey) -> Iterator[tuple[int, bool, bool]]:
-    """Yield each request's number, whether it leaves no gate open, and whether a harness went."""
+    That is whether it leaves no gate open, whether a harness went since the one before, and whether
+    another turn begins with it when the one that waited is over.
+    """
     request, expired, open_gates = 0, False, 0
     for at, step in enumerate(journey.steps):
         if isinstance(step, LetExpire):
@@ -64,7 +85,8 @@ def _requests(journey: Journey) -> Iterator[tuple[int, bool, bool]]:
             continue
         if isinstance(step, Decide):
             open_gates = _answers_after(journey, at)
-        yield request, open_gates == 0, expired
+        says = isinstance(step, Decide) and step.text is not None
+        yield request, open_gates == 0, expired, says
         request, expired, open_gates = request + 1, False, 0
 
 

@@ -35,7 +35,8 @@ class Starter:
         self._input.write(f"{json.dumps(asked)}\n")
         self._input.flush()
         pid, said = self._output.readline(), self._output.readline()
-        assert said, f"the server did not start: {errors.read_text()}"
+        why = errors.read_text() if errors.exists() else "it cannot even be loaded"
+        assert said, f"the server did not start: {why}"
         return int(pid), json.loads(said)["url"]
 
 

@@ -1,10 +1,9 @@
 """The table of journeys by ways: how each got its harnesses, and whether all is the same."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tests.differential.journeys import Journey
-from tests.differential.judging import differing, evicted_for, expected_paths, mistakes
+from tests.differential.judging import differing, mistakes, strange_ends, strange_paths
 from tests.differential.walking import Walked
 from tests.differential.ways import Way
 
@@ -13,10 +12,9 @@ def verdict(journey: Journey, way: Way, walked: Walked, reference: Walked) -> li
     """Return what is wrong with a journey by a way; nothing if all is as it should be."""
     wrong = mistakes(journey, walked)
     wrong += [f"another {name} than by the first way" for name in differing(walked, reference)]
-    if walked.paths != expected_paths(journey, way):
+    if strange_paths(journey, way, walked):
         wrong.append("a harness was got in another way than expected")
-    expiring = {"approval-ttl-expire"} if journey.expires else set[str]()
-    if not set(walked.evicted) <= evicted_for(way) | expiring:
+    if strange_ends(journey, way, walked):
         wrong.append("a harness was let go for another reason than expected")
     return wrong
 
@@ -25,8 +23,9 @@ def cell(walked: Walked, wrong: Sequence[str]) -> str:
     """Return what a table says of a journey by a way, in few words."""
     if wrong:
         return "WRONG"
-    paths = Counter(str(path) for path, _ in walked.paths)
-    return ", ".join(f"{paths[path]} {path}" for path in ("cold", "evicted", "warm") if paths[path])
+    warm = sum(path == "warm" for path, _ in walked.paths)
+    cold = len(walked.paths) - warm
+    return f"{cold} cold, {warm} warm" if warm else f"{cold} cold"
 
 
 def table(

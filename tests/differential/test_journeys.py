@@ -4,7 +4,7 @@ import pytest
 
 from tests.differential.conftest import SOME, journeys_of
 from tests.differential.journeys import JOURNEYS, Journey
-from tests.differential.judging import differing, evicted_for, expected_paths, mistakes
+from tests.differential.judging import differing, mistakes, strange_ends, strange_paths
 from tests.differential.results import Results
 from tests.differential.table import table
 from tests.differential.ways import FULL, MORE_WAYS, NEWEST, WAYS, Way
@@ -44,9 +44,8 @@ def test_a_turn_is_warm_unless_its_harness_was_taken_away(
 ) -> None:
     found = walked.of(way)[journey.name]
 
-    assert found.paths == expected_paths(journey, way)
-    expiring = {"approval-ttl-expire"} if journey.expires else set[str]()
-    assert set(found.evicted) <= evicted_for(way) | expiring
+    assert strange_paths(journey, way, found) == [], found.paths
+    assert strange_ends(journey, way, found) == set()
 
 
 @pytest.mark.parametrize("journey", [each for each in JOURNEYS if not each.expires])
@@ -65,7 +64,7 @@ def test_on_postgresql_it_is_as_on_sqlite(
 
     assert differing(found, walked.of(FULL)[journey.name]) == []
     assert mistakes(journey, found) == []
-    assert found.paths == expected_paths(journey, way)
+    assert strange_paths(journey, way, found) == [], found.paths
 
 
 def test_the_table_has_a_line_for_each_journey_and_finds_nothing_wrong(walked: Results) -> None:
