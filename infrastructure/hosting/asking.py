@@ -23,12 +23,14 @@ class HeldSeat:
         alive: Whether it can still be prompted.
         busy: Whether whoever asks says that it is in the middle of something.
         credentials: What became of the credentials that it was given.
+        pin: The history that it remembers, by version and fingerprint, as whoever holds it knows.
     """
 
     seat_id: str
     alive: bool = True
     credentials: Credentials = "ok"
     busy: bool = False
+    pin: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -250,36 +250,35 @@ class Hosting:
             held = self._checked_out(key)
             if held is None:
                 return
-            waiting = held.parked.run
-            if not isinstance(waiting, Live):
-                self._launching.park_again(held.parked, held.seat)
-                return
-            waiting.seat = held.seat
-            waiting.journal.fence = await self._log.write(
-                lambda attempt: self._resumed(attempt, target, waiting)
-            )
-            self._launching.go_on(waiting, nobody, consumed=True)
+            waiting, fence = held.parked.run, None
+            try:
+                if isinstance(waiting, Live):
+                    waiting.seat = held.seat
+                    fence = await self._log.write(
+                        lambda attempt: self._resumed(attempt, target, waiting)
+                    )
+            finally:
+                if fence is None:
+                    self._launching.park_again(held.parked, held.seat)
+            if isinstance(waiting, Live) and fence is not None:
+                waiting.journal.fence = fence
+                self._launching.go_on(waiting, nobody, consumed=True)
 
-    def _resumed(self, attempt: Attempt, target: Target, live: Live) -> int:
-        """Record that a parked harness goes on, and give it the lease."""
-        resumed = e.HarnessResumed(
-            seat_id=live.seat.seat_id, owner=self.owner, turn_id=live.turn_id
-        )
-        handler = self._log.handler
+    def _resumed(self, attempt: Attempt, target: Target, live: Live) -> int | None:
+        """Record that a parked harness goes on, and give it the lease.
+
+        None if its turn is over, or was taken over meanwhile: then it does not go on.
+        """
+        turn_id, handler = live.turn_id, self._log.handler
+        resumed = e.HarnessResumed(seat_id=live.seat.seat_id, owner=self.owner, turn_id=turn_id)
         key, state = handler.state(attempt, target, keys([resumed]))
+        run = None if key is None else runs.find(attempt.connection, key)
+        if run is None or run.fence != live.journal.fence or state.head.turn_id != turn_id:
+            return None
         steps = [c.Note(event=resumed)]
         handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
-        if key is None:
-            raise NoSuchSession
-        return runs.begin(
-            attempt.connection,
-            key,
-            target.project_id,
-            live.turn_id,
-            self.owner,
-            self._launching.lease_s,
-            handler.now(),
-        )
+        lease_s = self._launching.lease_s
+        return runs.take_over(attempt.connection, run, turn_id, self.owner, lease_s, handler.now())
 
     def _completed(self, ask: Ask) -> Ask:
         """Have a request say which configuration it asks for: its own, or else the session's.
@@ -318,7 +317,10 @@ class Hosting:
         seat = live.seat if live is not None else held.seat if held is not None else None
         if seat is not None:
             busy = live is not None
-            held_seat = HeldSeat(seat_id=seat.seat_id, alive=seat.alive or busy, busy=busy)
+            warmth = None if held is None else held.parked.warmth
+            pin = None if warmth is None else (warmth.pin.history_version, warmth.pin.fingerprint)
+            alive = seat.alive or busy
+            held_seat = HeldSeat(seat_id=seat.seat_id, alive=alive, busy=busy, pin=pin)
             ask = replace(ask, seat=held_seat)
         means = Means(
             new=NewSeat(seat_id=launching.mint()),
@@ -342,8 +344,9 @@ class Hosting:
                 used = True
                 return await self._cold(asked, done, held)
             if held is not None and done.fence is not None:
+                warm = await self._warm(asked, done, held)
                 used = True
-                return Took(dispatched=done, live=await self._warm(asked, done, held))
+                return Took(dispatched=done, live=warm)
             return await self._without_harness(asked, done, live)
         finally:
             if held is not None and not used:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, TypeVar
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from sqlalchemy import Connection
 
 from domain import commands as c
 from domain import events as e
+from domain.dispatch.decision import dispatch
 from domain.dispatch.outcomes import Begin
 from domain.events.turn import TurnError
 from domain.json_text import JsonValue
@@ -253,6 +255,8 @@ class Launching:
                 )
             )
             replay = _ms() - began
+            live.config_fingerprint = config.wanted.fingerprint
+            self._facets[live.seat.seat_id] = config.facets
             harness = await self._harnesses.start(
                 Start(
                     project_id=live.target.project_id,
@@ -449,7 +453,7 @@ class Launching:
         reasons = await self._log.read(
             lambda connection: short_of(self._log, connection, live.target)
         )
-        if reasons or live.begun is None:
+        if reasons or live.begun is None or not _may_be_cold(live.begun):
             await self._failed(live, code, "the harness failed before anything came from it")
             return
         try:
@@ -564,6 +568,11 @@ class Launching:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _LOGGER.error("a hosted turn broke", exc_info=error)
+
+
+def _may_be_cold(done: Dispatched) -> bool:
+    """Tell whether the request would have had a harness started, were there none."""
+    return isinstance(dispatch(replace(done.found.situation, seat=None)), Begin)
 
 
 def _check_wanted(live: Live) -> None:

@@ -35,7 +35,7 @@ from domain.state import Gate, Head, State, Turn
 from domain.state import Seat as SeatRecord
 from infrastructure import runs
 from infrastructure.command_handler import CommandHandler, Target
-from infrastructure.hosting.asking import Ask, Wanted
+from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.compared import Compared
 from infrastructure.hosting.looking import kept_seats, moved_since_claim, moved_since_pin
 from infrastructure.hosting.priors import compared_prior
@@ -360,10 +360,23 @@ def _seat(seat: SeatRecord | None, ask: Ask, moved: Sequence[Any], config: Confi
         state="busy" if held is not None and held.busy else _STATES[seat.state],
         ours=seat.owner == ask.owner,
         life="unnamed" if held is None else "alive" if held.alive else "died",
-        pinned=seat.pin_version is not None and not moved,
+        pinned=seat.pin_version is not None and not moved and _is_as_held(seat, held),
         config=config,
         credentials="ok" if held is None else held.credentials,
     )
+
+
+def _is_as_held(seat: SeatRecord, held: HeldSeat | None) -> bool:
+    """Tell whether the log has the pin that the holder has: no other database, nor anybody else's.
+
+    What a harness did while it waited is recorded with a later pin.
+    """
+    if held is None or held.pin is None or seat.pin_history_version is None:
+        return True
+    version, fingerprint = held.pin
+    if version == seat.pin_history_version:
+        return seat.pin_fingerprint is not None and fingerprint == seat.pin_fingerprint.hex()
+    return seat.state == "awaiting_approval" and version < seat.pin_history_version
 
 
 def _config(seat: SeatRecord | None, wanted: Wanted, facets: Mapping[str, str]) -> Config:
