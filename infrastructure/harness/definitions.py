@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.surroundings import VARIABLES
@@ -25,6 +25,9 @@ MOST_SESSIONS: Final = 1000
 LONGEST_S: Final[Mapping[str, int]] = MappingProxyType(
     {"start": 3600, "first_output": 86_400, "idle": 86_400, "total": 604_800}
 )
+
+
+Counting: TypeAlias = Literal["prompt", "session"]
 
 
 class BadDefinition(ValueError):
@@ -60,6 +63,7 @@ class Definition:
         config: What a session without a configuration of its own is started with.
         sessions_per_process: How many conversations one process holds at most.
         authenticate: The authentication method to ask for before the first session.
+        usage: What the tokens in its answer to a prompt count: that prompt, or its session so far.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Definition:
     config: JsonValue = None
     sessions_per_process: int = 1
     authenticate: str | None = None
+    usage: Counting = "prompt"
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
@@ -162,6 +167,7 @@ def _definition(said: _Said, timeouts: Timeouts) -> Definition:
         config=_json(said, said.take("config")),
         sessions_per_process=int(sessions),
         authenticate=said.text("authenticate"),
+        usage=_counting(said),
         timeouts=_timeouts(said, timeouts),
     )
     said.nothing_else()
@@ -182,6 +188,16 @@ def _environment(said: _Said) -> Mapping[str, str]:
             raise said.wrong(f"environment.{name}", "is no text")
         found[name] = value
     return MappingProxyType(found)
+
+
+def _counting(said: _Said) -> Counting:
+    match said.text("usage"):
+        case None | "prompt":
+            return "prompt"
+        case "session":
+            return "session"
+        case _:
+            raise said.wrong("usage", "is neither prompt nor session")
 
 
 def _inherited(said: _Said) -> tuple[str, ...]:

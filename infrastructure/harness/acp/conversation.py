@@ -22,6 +22,7 @@ from infrastructure.harness.acp.link import INPUT, PERMISSION, UPDATE, Link
 from infrastructure.harness.acp.patience import Patience
 from infrastructure.harness.acp.running import Running
 from infrastructure.harness.acp.updates import Telling
+from infrastructure.harness.acp.usage import Usage
 from infrastructure.harness.acp.wire import Message
 from infrastructure.harness.port import (
     Answer,
@@ -44,7 +45,7 @@ class AcpHarness:
         """Take what it is told until a prompt has come to its end, and whom to tell of its own."""
         self._link = link
         self._session_id = session_id
-        self._model = model
+        self._usage = Usage(model, link.definition.usage)
         self._first = list(first)
         self._leave = leave
         self._telling = Telling(eager=link.takes_history)
@@ -81,6 +82,7 @@ class AcpHarness:
         loop = asyncio.get_running_loop()
         running = Running(listener, Patience(self._link.definition.timeouts, loop.time()))
         self._running = running
+        self._usage.begin()
         self._telling.calls.resume(prompt.resumed_calls)
         answer = asyncio.create_task(self._link.request("session_prompt", self._said(prompt)))
         answer.add_done_callback(lambda _: running.put("over"))
@@ -188,6 +190,7 @@ class AcpHarness:
     async def _deal_with(self, running: Running, message: Message) -> None:
         params = member(message, "params")
         if message["method"] == UPDATE:
+            self._usage.pass_by(member(params, "update"))
             for update in self._telling.updates(member(params, "update")):
                 await running.listener.updated(update)
             return
@@ -234,12 +237,12 @@ class AcpHarness:
             said = answer.result()
         except RequestError as error:
             if running.cancelled:
-                return Ended(stop_reason="cancelled")
+                return Ended(stop_reason="cancelled", used=self._usage.of_prompt({}))
             detail = f"the agent answered the prompt with error {error.code}"
             raise HarnessFailed("agent-error", detail, received=received) from None
         except ConnectionError:
             raise self._link.failure(received=received) from None
-        ended = end_of(said, self._model)
+        ended = end_of(said, self._usage.of_prompt(said))
         if ended is None:
             detail = "the agent did not say how the prompt ended"
             raise HarnessFailed("protocol-error", detail, received=True)

@@ -15,6 +15,7 @@ def test_a_table_says_everything_about_a_harness() -> None:
             "config": {"model": "large", "temperature": 0.5, "tools": ["a", True]},
             "sessions_per_process": 4,
             "authenticate": "api-key",
+            "usage": "session",
             "idle_timeout_s": 7,
         }
     }
@@ -30,6 +31,7 @@ def test_a_table_says_everything_about_a_harness() -> None:
         config={"model": "large", "temperature": 0.5, "tools": ["a", True]},
         sessions_per_process=4,
         authenticate="api-key",
+        usage="session",
         timeouts=Timeouts(start_s=9, idle_s=7),
     )
     assert "hunter2" not in repr(found)
@@ -56,6 +58,7 @@ def test_the_demo_is_there_unless_something_else_has_its_name() -> None:
         ({"a": {"command": ["x"], "inherit": ["A=B"]}}, "no list of names"),
         ({"a": {"command": ["x"], "folder": "here"}}, "folder is no absolute path"),
         ({"a": {"command": ["x"], "folder": ""}}, "folder is no text"),
+        ({"a": {"command": ["x"], "usage": "turn"}}, "usage is neither prompt nor session"),
         ({"a": {"command": ["x"], "sessions_per_process": 0}}, "no number above 0"),
         ({"a": {"command": ["x"], "sessions_per_process": 1.5}}, "no whole number"),
         ({"a": {"command": ["x"], "sessions_per_process": True}}, "no number above 0"),
