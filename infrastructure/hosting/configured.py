@@ -84,7 +84,7 @@ class Configurations:
         return found
 
     def _checked(self, found: Configuration) -> Configuration:
-        if found.workspace is None or Path(found.workspace).is_dir():
+        if found.workspace is None or _is_folder(found.workspace):
             return found
         wanted = Wanted(
             fingerprint=found.wanted.fingerprint,
@@ -104,6 +104,13 @@ def stored_config(connection: Connection, key: int, head: Head) -> JsonValue:
     if isinstance(stored, e.SessionOpened | e.SessionConfigured):
         return json_of(stored.config)
     return None
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # one that no folder can have, or that nobody lets us see
+        return False
 
 
 def _text(value: object) -> str | None:

@@ -134,8 +134,9 @@ def test_a_harness_has_to_be_defined(chat: Chat) -> None:
     assert chat.events("turn-started") == []
 
 
-def test_the_workspace_has_to_exist(chat: Chat) -> None:
-    answer = chat.say("Hello", config={"workspace": "/nowhere/at/all"})
+@pytest.mark.parametrize("workspace", ["/nowhere/at/all", "/" + 5_000 * "a", "/a\0b"])
+def test_the_workspace_has_to_exist(chat: Chat, workspace: str) -> None:
+    answer = chat.say("Hello", config={"workspace": workspace})
 
     assert problem(answer)[:2] == (409, "workspace-missing")
     assert answer.json()["action"] == "give-up"
