@@ -21,6 +21,7 @@ from infrastructure.harness import process_table
 from infrastructure.harness.process_table import look_up, running, started_with
 
 MARK: Final = "TURNLOG_HARNESS"
+_LOST: Final = ".lost"
 _PATIENCE_S: Final = 2.0
 _POLL_S: Final = 0.02
 _log: Final = logging.getLogger(__name__)
@@ -68,9 +69,23 @@ def register(state: Path) -> Instance:
     return Instance(instance_id=instance_id, record=record)
 
 
-def gone(state: Path) -> Sequence[str]:
-    """Return the ids of servers on record in `state` that are known to live no more."""
-    return [record.stem for record in _records(state) if _is_gone(record)]
+def lost(state: Path) -> Sequence[str]:
+    """Return the ids of servers on record in `state` that are known to live no more.
+
+    They are noted, so that whoever takes this up may be killed too: until `taken_up`.
+    """
+    found = {record.stem for record in _records(state) if _is_gone(record)}
+    for instance_id in found:
+        try:
+            _note(state, instance_id).touch(mode=0o600)
+        except OSError:
+            _log.warning("%s cannot be written", _folder(state))
+    return sorted(found | {note.stem for note in _folder(state).glob(f"*{_LOST}")})
+
+
+def taken_up(state: Path, instance_id: str) -> None:
+    """Forget a server of which nothing is left to be taken up."""
+    _remove(_note(state, instance_id))
 
 
 async def reap(state: Path) -> int:
@@ -145,6 +160,10 @@ def _signal(pids: Sequence[int], number: signal.Signals) -> None:
 
 def _folder(state: Path) -> Path:
     return state / "servers"
+
+
+def _note(state: Path, instance_id: str) -> Path:
+    return _folder(state) / f"{instance_id}{_LOST}"
 
 
 def _remove(record: Path) -> None:

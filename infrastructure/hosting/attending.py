@@ -37,6 +37,7 @@ RENEWALS: Final = 4
 """So often a lease is renewed while it lasts, if rounds come often enough."""
 RELIEVE_EACH: Final = 5
 BURY_EACH: Final = 30
+SETTLED: Final = 20
 HOSTS: Final = "host-%"
 """The owners of seats that are servers, not runners."""
 PATIENCE_S: Final = 60
@@ -195,9 +196,19 @@ _INTERRUPTED: Final = Prepared(
 class Attending:
     """The rounds of one server."""
 
-    def __init__(self, log: Turnlog, hosting: Hosting, lost: Sequence[str] = ()) -> None:
-        """Take what it looks after, and the names of servers that are known to be gone."""
+    def __init__(
+        self,
+        log: Turnlog,
+        hosting: Hosting,
+        lost: Sequence[str] = (),
+        settled: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Take what it looks after, and the names of servers that are known to be gone.
+
+        `settled` hears of each of which nothing is left to be taken up.
+        """
         self._lost: Final = list(lost)
+        self._settled: Final = settled
         self._log: Final = log
         self._hosting: Final = hosting
         self._round = 0
@@ -268,14 +279,18 @@ class Attending:
             await asyncio.sleep(every)
 
     async def _settle(self) -> None:
-        """Take up what servers left behind that are known to be gone: turns, and seats."""
+        """Take up what servers left behind that are known to be gone: turns, and seats.
+
+        For some rounds: the database may still be busy with what they asked for last.
+        """
         for owner in tuple(self._lost):
             try:
                 await recover_from(self._log, owner)
             except _AWAY:
                 return
-            if await self._each(_OF_OWNER, self._bury, owner):
+            if await self._each(_OF_OWNER, self._bury, owner) and self._round > SETTLED:
                 self._lost.remove(owner)
+                self._settled(owner)
 
     async def _expire(self, place: _Place) -> None:
         """End the questions whose time is over; a harness that waits is told that nobody did."""

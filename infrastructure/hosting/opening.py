@@ -14,7 +14,7 @@ from infrastructure.composition import Turnlog
 from infrastructure.harness.acp.harnesses import open_harnesses
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import Harnesses
-from infrastructure.harness.reaping import gone
+from infrastructure.harness.reaping import lost, taken_up
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.configured import Configurations
@@ -29,10 +29,10 @@ async def hosting(
     harnesses: Harnesses | None = None,
 ) -> AsyncGenerator[Hosting]:
     """Give what runs turns, until the server stops; `harnesses` in place of the settings' own."""
-    settings, lost = log.settings, list[str]()
+    settings, left = log.settings, dict[str, str]()
     owner, opened = host(uuid4().hex), harnesses
     if opened is None:
-        lost = [host(each) for each in gone(settings.state_folder())]
+        left = {host(each): each for each in lost(settings.state_folder())}
         started = await open_harnesses(
             settings.harnesses, default=settings.default_harness, state=settings.state_folder()
         )
@@ -45,7 +45,13 @@ async def hosting(
     configurations = Configurations(lambda name: identity(log, name))
     launching = Launching(log, opened, configurations, show, owner)
     found = Hosting(log, launching, configurations, read)
-    rounds = asyncio.get_running_loop().create_task(Attending(log, found, lost).rounds())
+
+    def settled(owner: str) -> None:
+        taken_up(settings.state_folder(), left[owner])
+
+    rounds = asyncio.get_running_loop().create_task(
+        Attending(log, found, list(left), settled).rounds()
+    )
     log.live_pool = launching.pool
     try:
         yield found
