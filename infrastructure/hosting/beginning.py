@@ -33,6 +33,7 @@ from domain.refusals import MessageExists, Refusal
 from domain.state import Gate, State
 from infrastructure import runs
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
+from infrastructure.commit import Contended
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.carrying import NewSeat, steps_before, steps_of_outcome
 from infrastructure.hosting.placing import place_in_request, place_of_new
@@ -395,6 +396,8 @@ def _carry_out(request: Request, found: Found, steps: Sequence[c.SessionCommand]
     known: tuple[int | None, State] = (found.key, found.state)
     if _brings_more(steps, ask):
         known = handler.state(request.attempt, request.target, keys_of([*begun, *steps]))
+        if known[1].head != found.state.head:
+            raise Contended  # what was decided was decided of another history
     whole = [*begun, *steps]
     own = [step for step in steps if _is_own(step)]
     try:

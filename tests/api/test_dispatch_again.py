@@ -1,5 +1,6 @@
 """A dispatch whose answer was lost is asked again: the same turn, the same answer, run once."""
 
+from base64 import b64encode
 from typing import Any
 
 import httpx
@@ -242,3 +243,31 @@ def test_no_other_program_takes_up_what_waits_for_a_runner(client: httpx.Client)
     assert hosted.json()["status"] == "completed"
     told = two.take(queue_id=queued["queue_id"])
     assert (told["decision"], told["reason"]) == ("cold", "other-owner")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "long " * 40_000,
+        [
+            {"type": "text", "text": "See this."},
+            {"type": "attachment", "attachment_id": "a1", "data": b64encode(b"x" * 9).decode()},
+        ],
+    ],
+)
+def test_long_texts_and_files_again(runner: Runner, content: object) -> None:
+    message = {"role": "user", "content": content}
+    first, second = twice(runner, runner.body(message))
+    assert_same(first, second)
+    other = runner.body({"role": "user", "content": "long " * 39_999})
+    assert problem(runner.send(other))[:2] == (409, "record-conflict")
+    runner.taken(runner.send(runner.body(message)))
+
+
+def test_a_long_input_that_waits_again(runner: Runner) -> None:
+    runner.take(user("One?"))
+    other = Runner(runner.http, "runner-2")
+    first, second = twice(other, other.body(user("long " * 40_000), on_busy="queue"))
+    assert_same(first, second, "queue_id")
+    differs = other.body(user("long " * 39_999), on_busy="queue")
+    assert problem(other.send(differs))[:2] == (409, "record-conflict")

@@ -1,10 +1,15 @@
 """Clients that are behind, see only the end, or are wrong about all but the words."""
 
+from time import monotonic
+
 import httpx
 import pytest
 
+from domain.times import rfc3339
+from infrastructure import clock
 from tests.api.batches import Json, append, batch, event, problem, types_of
 from tests.api.runners import Runner, agent, known, user
+from tests.api.serving import PATIENCE_S
 
 
 @pytest.fixture
@@ -119,4 +124,41 @@ def test_instructions_before_anything_else_are_no_history(runner: Runner) -> Non
     assert runner.take(system, *told, user("More?"))["decision"] == "resume"
     runner.finish()
     assert runner.take(system, user("And more?"))["decision"] == "resume"
+    runner.finish()
+
+
+def test_a_fork_is_told_what_it_shares(runner: Runner) -> None:
+    told = talked(runner, 2)
+    forked = runner.http.post("/sessions/s/fork", json={"session_id": "f"})
+    assert forked.status_code == 201
+    other = Runner(runner.http, "runner-2", "f")
+    first = other.body(user("And here?"))
+    answer = other.taken(other.send(first), "And here?")
+    assert (answer["decision"], answer["reason"]) == ("cold", "no-seat")
+    assert len(answer["history"]["messages"]) == len(told)
+    assert other.send(first).json()["history"] == answer["history"]
+    other.finish()
+    assert (
+        other.take(*told, user("And here?"), agent("Yes."), user("More?"))["decision"] == "resume"
+    )
+    other.finish()
+
+
+def test_a_gate_that_nobody_answered_in_time_is_gone_on_from(runner: Runner) -> None:
+    runner.take(user("One?"))
+    soon = rfc3339(clock.now() + 300_000)
+    gate = event(
+        "gate-opened",
+        turn_id=runner.turn_id,
+        kind="permission",
+        permission_id="p1",
+        expires_at=soon,
+    )
+    runner.write(gate, runner.parked("awaiting_approval"))
+    runner.records += 1
+    deadline = monotonic() + PATIENCE_S
+    while runner.http.get("/sessions/s/approvals/p1").json()["status"] == "open":
+        assert monotonic() < deadline
+    told = runner.take(**{"continue": runner.turn_id})
+    assert (told["decision"], "answers" in told) == ("resume", False)
     runner.finish()
