@@ -27,8 +27,13 @@ async def hosting(
     log: Turnlog,
     read: Callable[[Target, bytes], Awaitable[Ask]],
     harnesses: Harnesses | None = None,
+    *,
+    attends: bool = True,
 ) -> AsyncGenerator[Hosting]:
-    """Give what runs turns, until the server stops; `harnesses` in place of the settings' own."""
+    """Give what runs turns, until the server stops; `harnesses` in place of the settings' own.
+
+    One that does not attend looks after nothing between requests.
+    """
     settings, left = log.settings, dict[str, str]()
     owner, opened = host(uuid4().hex), harnesses
     if opened is None:
@@ -49,14 +54,14 @@ async def hosting(
     def settled(owner: str) -> None:
         taken_up(settings.state_folder(), left[owner])
 
-    rounds = asyncio.get_running_loop().create_task(
-        Attending(log, found, list(left), settled).rounds()
-    )
+    attending = Attending(log, found, list(left), settled)
+    rounds = asyncio.get_running_loop().create_task(attending.rounds()) if attends else None
     log.live_pool = launching.pool
     try:
         yield found
     finally:
-        rounds.cancel()
+        if rounds is not None:
+            rounds.cancel()
         log.live_pool = None
         await launching.close()
 

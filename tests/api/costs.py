@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import event, make_url
 from sqlalchemy.pool import Pool
 
+from tests.databases import DatabaseKind
 from tests.infrastructure.cut_connection import hang_up, receive
 
 LENGTH = 4
@@ -35,6 +36,21 @@ class Cost(NamedTuple):
     statements: int = 0
     trips: int = 0
     commits: int = 0
+
+
+class Budget(NamedTuple):
+    """Statements on each database; round trips to PostgreSQL; commits, alike on both."""
+
+    sqlite: int
+    postgresql: int
+    trips: int
+    commits: int
+
+    def of(self, kind: DatabaseKind) -> Cost:
+        """Return it as one database has it."""
+        if kind == "sqlite":
+            return Cost(self.sqlite, 0, self.commits)
+        return Cost(self.postgresql, self.trips, self.commits)
 
 
 @dataclass(slots=True)

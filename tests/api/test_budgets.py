@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fastapi.testclient import TestClient
 
 from api.app import create_app
 from tests.api.batches import Json, answered, batch, called, completed, event, said, started, turn
-from tests.api.costs import Cost, Meter, metered
+from tests.api.costs import Budget, Cost, Meter, metered
 from tests.api.harnesses import OWNER, cold, ended, launched, parked
+from tests.api.hosted_budgets import BUDGETS as HOSTED
+from tests.api.hosted_budgets import TIMED
 from tests.api.serving import open_log
 from tests.databases import DatabaseKind
 
@@ -245,21 +247,6 @@ REQUESTS: Final[Mapping[str, Request]] = {
 }
 
 
-class Budget(NamedTuple):
-    """Statements on each database; round trips to PostgreSQL; commits, alike on both."""
-
-    sqlite: int
-    postgresql: int
-    trips: int
-    commits: int
-
-    def of(self, kind: DatabaseKind) -> Cost:
-        """Return it as one database has it."""
-        if kind == "sqlite":
-            return Cost(self.sqlite, 0, self.commits)
-        return Cost(self.postgresql, self.trips, self.commits)
-
-
 BUDGETS: Final[Mapping[str, Budget]] = {
     "POST /sessions": Budget(12, 11, 13, 1),
     "POST .../events, a turn": Budget(24, 15, 7, 1),
@@ -412,7 +399,7 @@ def test_every_route_of_a_project_has_a_budget(database_url: str) -> None:
         if path.startswith(PROJECT)
         for method in methods
     }
-    known = {shortened(name.split(",")[0]) for name in (*BUDGETS, *UNBOUNDED)}
+    known = {shortened(name.split(",")[0]) for name in (*BUDGETS, *HOSTED, *TIMED, *UNBOUNDED)}
     assert routes - known == set()
 
 

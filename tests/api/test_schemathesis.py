@@ -19,7 +19,10 @@ TRIES = settings(
     database=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-ENDLESS = {"/v1/projects/{project_id}/sessions/{session_id}/events/stream"}
+ENDLESS = {
+    "/v1/projects/{project_id}/events/stream",
+    "/v1/projects/{project_id}/sessions/{session_id}/events/stream",
+}
 
 # Generic in what nobody can name.
 _openapi: Any = schemathesis.openapi

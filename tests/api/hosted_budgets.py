@@ -1,0 +1,25 @@
+"""What each request about a hosted turn may cost the database, with all of the turn."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tests.api.costs import Budget
+
+BUDGETS: Final[Mapping[str, Budget]] = {
+    "POST .../turns, cold": Budget(52, 44, 33, 2),
+    "POST .../turns, warm": Budget(38, 28, 12, 2),
+    "POST .../turns, that asks": Budget(45, 37, 17, 2),
+    "POST .../turns, refused": Budget(14, 13, 8, 1),
+    "POST .../turns, that answers": Budget(74, 60, 40, 3),
+    "POST /approvals/{id}, once more": Budget(12, 11, 16, 0),
+    "POST .../turns, that waits": Budget(11, 10, 7, 1),
+    "GET .../queue": Budget(2, 2, 4, 0),
+    "DELETE .../queue/{id}": Budget(7, 6, 2, 1),
+    "DELETE /pool/{session_id}": Budget(7, 6, 2, 1),
+    "POST .../readiness/accept": Budget(13, 8, 4, 1),
+}
+TIMED: Final[Mapping[str, str]] = {
+    "POST .../approvals/{id}": "is answered while the turn goes on",
+    "POST .../interrupt": "ends what runs, whatever that is doing",
+}
+"""What is not measured: how much of the turn comes before the answer is a matter of time."""
