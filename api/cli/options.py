@@ -157,6 +157,9 @@ LastDay: TypeAlias = Annotated[
     str | None,
     typer.Option("--to", metavar="DAY", help="The last day, in UTC.", callback=_day),
 ]
+MaybeGate: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="[GATE]", help="A gate's id.", callback=_name)
+]
 Interrupt: TypeAlias = Annotated[
     bool, typer.Option("--interrupt", help="Also if a turn runs, which is interrupted for it.")
 ]

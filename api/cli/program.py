@@ -12,6 +12,7 @@ from typing import NoReturn
 import typer
 
 from api.cli import (
+    commands_deciding,
     commands_history,
     commands_keeping,
     commands_reading,
@@ -33,7 +34,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (commands_taking, commands_reading, commands_history, commands_keeping):
+for commands in (
+    commands_taking,
+    commands_reading,
+    commands_deciding,
+    commands_history,
+    commands_keeping,
+):
     app.add_typer(commands.commands)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from http.client import HTTPException, HTTPResponse
+from itertools import islice
 from threading import Event
 from typing import Final, cast
 from urllib.error import HTTPError, URLError
@@ -15,6 +16,7 @@ from api.cli.failures import UNFIT, Failure
 from api.cli.wanted import (
     AcceptWanted,
     AuditFilter,
+    DecisionWanted,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -172,6 +174,20 @@ class Remote:
         shown = {name: members[name] for name in ("seats", "counts", "process")} | {"more": more}
         pairs = (b'"%s":%s' % (name.encode(), raw) for name, raw in shown.items())
         return b"{" + b",".join(pairs) + b"}"
+
+    def approvals(self, session_id: str | None, limit: int) -> list[bytes]:
+        """Return so many gates that wait for an answer, the oldest first."""
+        path = "/approvals" if session_id is None else _path(session_id, "approvals")
+        return [*islice(self._pages(path, {"order": "asc"}), limit)]
+
+    def approval(self, gate_id: str) -> bytes:
+        """Return one gate."""
+        return self._document(f"/approvals/{quote(gate_id, safe='')}")
+
+    def decide(self, gate_id: str, wanted: DecisionWanted) -> bytes:
+        """Answer a gate; return the decision, and how the turn goes on."""
+        path = f"/approvals/{quote(gate_id, safe='')}"
+        return self._document(path, body=dumped(wanted.members()))
 
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""

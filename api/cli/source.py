@@ -3,7 +3,7 @@
 Both give the JSON that the REST interface shows, so that a command is written once.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from api.cli.stored import Stored
 from api.cli.wanted import (
     AcceptWanted,
     AuditFilter,
+    DecisionWanted,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -87,6 +88,18 @@ class Source(Protocol):
 
     def pool(self, limit: int) -> bytes:
         """Return so many seats, the last changed first, and how turns went; `more` if so."""
+        ...
+
+    def approvals(self, session_id: str | None, limit: int) -> Sequence[bytes]:
+        """Return so many gates that wait for an answer, the oldest first."""
+        ...
+
+    def approval(self, gate_id: str) -> bytes:
+        """Return one gate."""
+        ...
+
+    def decide(self, gate_id: str, wanted: DecisionWanted) -> bytes:
+        """Answer a gate; return the decision, and how the turn goes on."""
         ...
 
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:

@@ -1,6 +1,6 @@
 """What does the database say of a session, as the REST interface would?"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Event
 from typing import Final, TypeVar
@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from api.cli.failures import Failure
+from api.cli.stored_approvals import stored_approval, stored_approvals, stored_decision
 from api.cli.stored_forks import stored_fork, stored_lineage
 from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
@@ -17,6 +18,7 @@ from api.cli.wanted import (
     NO_PARENT,
     AcceptWanted,
     AuditFilter,
+    DecisionWanted,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -205,6 +207,18 @@ class Stored:
     def pool(self, limit: int) -> bytes:
         """Return so many seats, the last changed first, and how turns went; `more` if so."""
         return stored_pool(self._log, self._project_id, limit)
+
+    def approvals(self, session_id: str | None, limit: int) -> Sequence[bytes]:
+        """Return so many gates that wait for an answer, the oldest first."""
+        return stored_approvals(self._log, self._project_id, session_id, limit)
+
+    def approval(self, gate_id: str) -> bytes:
+        """Return one gate."""
+        return stored_approval(self._log, self._project_id, gate_id)
+
+    def decide(self, gate_id: str, wanted: DecisionWanted) -> bytes:
+        """Answer a gate; return the decision, and how the turn goes on."""
+        return stored_decision(self._log, self._project_id, gate_id, wanted)
 
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from domain.json_text import JsonValue
+
 NO_PARENT: Final = "-"
 Status: TypeAlias = Literal["open", "archived", "deleted", "all"]
 
@@ -88,6 +90,20 @@ class AcceptWanted:
 
     reasons: tuple[str, ...] | None = None
     message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionWanted:
+    """What is decided about a gate; `answer` is any JSON."""
+
+    verdict: str
+    answer: JsonValue = None
+    message: str | None = None
+
+    def members(self) -> dict[str, JsonValue]:
+        """Return what is said of it."""
+        said = {"verdict": self.verdict, "answer": self.answer, "message": self.message}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
