@@ -70,7 +70,11 @@ class Cluster:
 def own_cluster() -> Generator[Cluster]:
     """Give a cluster that is gone at the end, whatever was done to it."""
     with cluster() as server:
-        yield Cluster(server)
+        own = Cluster(server)
+        try:
+            yield own
+        finally:
+            own.databases.disconnect()
 
 
 def _children(pid: int) -> list[int]:
