@@ -1,12 +1,13 @@
 """Processes of one database, forked from one that has loaded everything: they start at once.
 
-`python -m tests.faults.forked URL` starts one for each line of its input and says its process id:
-`serve` (and its port), `follow`, `follow-and-die STEP`, which kills itself within the transaction
-of that step, the rows written and the checkpoint not yet committed, or `compete`, which follows
-under a name that others have too, so that no lease keeps them apart. When the input ends, all are
-killed.
+`python -m tests.faults.forked` starts one for each line of its input, which is the URL of a
+database, a tab, and what is wanted, and says its process id: `serve` (and its port), `follow`,
+`follow-and-die STEP`, which kills itself within the transaction of that step, the rows written and
+the checkpoint not yet committed, or `compete`, which follows under a name that others have too, so
+that no lease keeps them apart. `end` kills all of a database; when the input ends, all are killed.
 """
 
+import atexit
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from threading import Event
 
 from sqlalchemy import Connection, make_url
@@ -93,17 +95,18 @@ def start(url: str, command: str) -> tuple[int, str]:
 
 
 class Forked:
-    """What a test starts processes with."""
+    """What a test starts processes of its database with."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._input = process.stdin
         self._output = process.stdout
+        self._url = url
 
     def start(self, command: str) -> list[int]:
         """Start a process; return its id, and the port of one that serves."""
-        self._input.write(f"{command}\n")
+        self._input.write(f"{self._url}\t{command}\n")
         self._input.flush()
         return [int(word) for word in self._output.readline().split()]
 
@@ -115,33 +118,54 @@ class Forked:
 @contextmanager
 def forked(url: str) -> Generator[Forked]:
     """Give what starts processes of a database; they end with the block."""
+    processes = Forked(_starter(), url)
+    try:
+        yield processes
+    finally:
+        processes.start("end")
+
+
+@cache
+def _starter() -> "subprocess.Popen[str]":
+    # Loading everything takes longer than most of these tests: it is done once for all of them.
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.forked", url],
+        [sys.executable, "-m", "tests.faults.forked"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    with process:
-        yield Forked(process)
+    atexit.register(process.__exit__, None, None, None)
+    return process
 
 
-def main(url: str) -> None:
+def main() -> None:
     """Start what is asked for; kill it all at the end of the input."""
-    alive: set[int] = set()
+    alive: dict[int, str] = {}
     for line in sys.stdin:
-        if line.startswith("wait "):
-            pid = int(line.removeprefix("wait "))
+        url, command = line.rstrip("\n").split("\t")
+        if command == "end":
+            end(alive, url)
+            answer = ""
+        elif command.startswith("wait "):
+            pid = int(command.removeprefix("wait "))
             answer = f"{os.waitpid(pid, 0)[1] & 0x7F}"
-            alive.discard(pid)
+            del alive[pid]
         else:
-            pid, more = start(url, line.strip())
-            alive.add(pid)
+            pid, more = start(url, command)
+            alive[pid] = url
             answer = f"{pid}{more}"
         os.write(1, f"{answer}\n".encode())
-    for pid in alive:
+    for url in set(alive.values()):
+        end(alive, url)
+
+
+def end(alive: dict[int, str], url: str) -> None:
+    """Kill all processes of a database."""
+    for pid in [each for each, its_url in alive.items() if its_url == url]:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        del alive[pid]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
