@@ -5,7 +5,7 @@ Soon after it starts and then every hour; for leases that ended, every few secon
 
 import asyncio
 from contextlib import suppress
-from time import monotonic_ns
+from time import monotonic, monotonic_ns
 from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,6 +18,8 @@ from infrastructure.recovering import Watch, recover
 FIRST_S: Final = 60
 EVERY_S: Final = 60 * 60
 LEASES_S: Final = 5.0
+HELD_UP: Final = 2
+"""A look that comes so many times too late was held up, as when a process is stopped."""
 
 
 async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) -> None:
@@ -37,4 +39,7 @@ async def watch_leases(log: Turnlog, every: float = LEASES_S) -> None:
             await recover(log, watch, monotonic_ns() // 1_000)
         except (SQLAlchemyError, UnfitDatabase):
             watch.interrupted()
+        since = monotonic()
         await asyncio.sleep(every)
+        if monotonic() - since > HELD_UP * every:  # nor could this process hear its own turns
+            watch.interrupted()

@@ -23,7 +23,7 @@ from domain.state import Head
 from infrastructure.hosting.journal_port import Journal, StoreAway
 from infrastructure.hosting.timing import Timing
 
-PATIENCE_MS: Final = 10_000
+PATIENCE_MS: Final = 20_000
 """So long a turn waits for the log."""
 _FIRST_WAIT_S: Final = 0.05
 _LONGEST_WAIT_S: Final = 1.0
