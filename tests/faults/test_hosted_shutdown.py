@@ -1,0 +1,100 @@
+"""A server that is told to stop begins nothing, ends what runs, and leaves nothing behind."""
+
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+
+import httpx
+
+from tests.faults.hosting import Servers, assert_sound, eventually, is_alive
+
+SHUTDOWN_S = 2
+SLACK_S = 6.0
+
+
+def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
+    server = servers.start(pool_shutdown_s=SHUTDOWN_S)
+    for session_id in ("idle", "asks", "s"):
+        server.open(session_id)
+    server.said("Hello", "idle")
+    gate = server.asked("asks")
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(server.say, "tool: wait {}")
+        eventually(lambda: "tool-call-requested" in server.types())
+        agents = server.agents()
+        assert len(agents) == 3
+
+        began = monotonic()
+        server.signal(signal.SIGTERM)
+        answer = running.result(30)
+        code = server.wait()
+
+    assert code == 0, server.words()
+    assert SHUTDOWN_S <= monotonic() - began < SHUTDOWN_S + SLACK_S
+    assert (answer.status_code, answer.json()["status"]) == (200, "interrupted")
+    assert not [pid for pid in agents if is_alive(pid)]
+    assert list((servers.state / "servers").iterdir()) == []
+    second = servers.start()
+    assert second.last()["reason"] == "shutdown"
+    (evicted,) = second.events("harness-evicted", session_id="idle")
+    assert evicted["data"]["reason"] == "shutdown-idle"
+    (evicted,) = second.events("harness-evicted", session_id="asks")
+    assert evicted["data"]["reason"] == "shutdown-idle"
+    assert second.decide(gate).status_code == 202
+    assert second.over(second.last("asks")["turn_id"], "asks")["status"] == "completed"
+    assert_sound(servers, second, "idle", "asks", "s")
+
+
+def test_a_turn_that_ends_in_time_is_not_interrupted(servers: Servers) -> None:
+    server = servers.start(pool_shutdown_s=5)
+    server.open()
+    turn_id = server.begun('tool: wait {"ms":1000}')
+    eventually(lambda: "tool-call-requested" in server.types())
+
+    server.signal(signal.SIGTERM)
+
+    assert server.wait() == 0
+    second = servers.start()
+    assert second.turn(turn_id)["status"] == "completed"
+    assert_sound(servers, second)
+
+
+def test_it_begins_nothing_while_it_stops(servers: Servers) -> None:
+    server = servers.start(pool_shutdown_s=SHUTDOWN_S)
+    server.open()
+    server.open("other")
+    server.begun("tool: wait {}")
+    server.begun("later", on_busy="queue")
+    eventually(lambda: "tool-call-requested" in server.types())
+
+    server.signal(signal.SIGTERM)
+    while server.agents():
+        try:
+            answer = server.say("Hello", "other")
+        except httpx.TransportError:
+            break
+        if answer.status_code == 503:
+            assert answer.json()["code"] == "shutting-down"
+            assert int(answer.headers["Retry-After"]) > 0
+            break
+
+    assert server.wait() == 0
+    second = servers.start()
+    eventually(lambda: second.types().count("turn-completed") == 1)
+    assert second.texts()[-2] == "later"
+    assert_sound(servers, second)
+
+
+def test_a_harness_that_does_not_stop_is_ended(servers: Servers) -> None:
+    server = servers.start(pool_shutdown_s=1)
+    server.open()
+    server.begun("Hear me.\nfail: hang")
+    (agent,) = eventually(server.agents, lambda found: len(found) == 1)
+
+    server.signal(signal.SIGTERM)
+
+    assert server.wait() == 0
+    assert not is_alive(agent)
+    second = servers.start()
+    assert second.last()["status"] == "interrupted"
+    assert_sound(servers, second)
