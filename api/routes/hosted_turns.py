@@ -226,9 +226,9 @@ async def _pieces(live: Live) -> AsyncGenerator[bytes]:
     with _watching(live) as queue:
         yield frame("state", dumped(started | {"reason": live.reason}))
         ended = asyncio.ensure_future(live.wait())
+        piece = asyncio.ensure_future(queue.get())
         try:
             while True:
-                piece = asyncio.ensure_future(queue.get())
                 await asyncio.wait(
                     {piece, ended},
                     return_when=asyncio.FIRST_COMPLETED,
@@ -236,10 +236,11 @@ async def _pieces(live: Live) -> AsyncGenerator[bytes]:
                 )
                 if piece.done():
                     yield frame("delta", dumped(dict(piece.result())))
-                    continue
-                piece.cancel()
-                if ended.done():
+                    piece = asyncio.ensure_future(queue.get())
+                elif ended.done():
                     break
-                yield b": still here\n\n"
+                else:
+                    yield b": still here\n\n"
         finally:
+            piece.cancel()
             ended.cancel()
