@@ -184,14 +184,20 @@ def _stored_config(connection: Connection, target: Target) -> JsonValue:
 def _configure(
     stored: JsonValue, given: object, leading: Sequence[JsonValue]
 ) -> ConfigureSession | None:
-    """Return what the configuration becomes; None if it stays as it is."""
+    """Return what the configuration becomes; None if it stays as it is.
+
+    Instructions stay unless others are given: a client that sends its newest message alone leaves
+    them out.
+    """
     asked = stored if given is None else json_of(given)
-    if leading:
-        members = asked if isinstance(asked, dict) else {}
-        asked = {**members, INSTRUCTIONS: [*leading]}
+    before = stored.get(INSTRUCTIONS) if isinstance(stored, dict) else None
+    members = asked if isinstance(asked, dict) else {}
+    kept = [*leading] or (None if INSTRUCTIONS in members else before)
+    if kept is not None:
+        asked = {**members, INSTRUCTIONS: kept}
     if canonical(asked) == canonical(stored):
         return None
-    is_given = isinstance(given, RawJson) and not leading
+    is_given = isinstance(given, RawJson) and kept is None
     return ConfigureSession(config=given if is_given else RawJson(dump(asked)))
 
 

@@ -182,6 +182,18 @@ def test_what_configures_is_kept_for_harnesses_to_come(chat: Chat) -> None:
     assert chat.said("And now?")["path"] == "warm"
 
 
+def test_instructions_stay_until_others_are_given(chat: Chat) -> None:
+    kind = {"role": "system", "content": "Be kind."}
+    told(chat.post({"messages": [kind, user("Hello")]}))
+
+    chat.said("More", config={"mode": "slow"})
+    kept = chat.read()["config"]
+    chat.said("More", config={"mode": "slow", "instructions": []})
+
+    assert kept == {"mode": "slow", "instructions": [{"role": "system", "text": "Be kind."}]}
+    assert chat.read()["config"] == {"mode": "slow", "instructions": []}
+
+
 def test_a_client_that_goes_away_stops_nothing(chat: Chat) -> None:
     with pytest.raises(httpx.ReadTimeout):
         chat.client.post(
