@@ -129,7 +129,7 @@ async def answered(
     Raises:
         ProblemError: it was refused, or no harness could be started now.
     """
-    if took.full is not None:
+    if took.full is not None and not isinstance(took.decision, Deliver):
         raise retry("pool-full", "as many harnesses work as this server keeps", took.full)
     decision = took.decision
     if isinstance(decision, Refuse) and took.dispatched is not None:

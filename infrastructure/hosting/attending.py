@@ -152,6 +152,7 @@ _LEFT_BEHIND: Final = Prepared(
         .where(
             t.seats.c.owner == bindparam("owner"),
             text("seats.state <> 'gone'"),
+            text("seats.state <> 'busy'"),
             t.seats.c.pin_history_version.is_not(None),
             or_(
                 or_(
@@ -212,6 +213,7 @@ class Attending:
         self._log: Final = log
         self._hosting: Final = hosting
         self._round = 0
+        self._looked_at = 0
 
     async def rounds(self, every: float = EVERY_S) -> None:
         """Look around until cancelled."""
@@ -229,6 +231,7 @@ class Attending:
             await launching.pool.relieve(await asyncio.to_thread(used_mb))
         await self._each(_EXPIRED, self._expire)
         if launching.pool.seats():
+            self._looked_at = self._log.now()
             await self._each(_LEFT_BEHIND, self._let_go)
         if launching.busy():
             await self._each(_INTERRUPTED, self._interrupt)
@@ -308,7 +311,9 @@ class Attending:
         """Let a harness go that remembers a history that is not the session's any more."""
         pool = self._hosting.launching.pool
         seat = pool.find(SeatKey(place.project_id, place.session_id))
-        if seat is not None and seat.seat_id == place.name and seat.state != "busy":
+        if seat is None or seat.seat_id != place.name or seat.state == "busy":
+            return
+        if seat.last_used < self._looked_at:  # else what was looked at was before its last turn
             await pool.evict(seat, "history")
 
     async def _bury(self, place: _Place) -> None:

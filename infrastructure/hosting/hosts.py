@@ -18,7 +18,7 @@ from domain import events as e
 from domain.commands import HeadClaim
 from domain.dispatch.outcomes import Begin, Decision, Deliver, Queue, Refuse, Step
 from domain.keys import keys
-from domain.refusals import MessageExists, NoSuchSession, Refusal
+from domain.refusals import InputStarted, MessageExists, NoSuchSession, Refusal
 from domain.state import Head, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
@@ -215,6 +215,8 @@ class Hosting:
                     replace(_waited(ask), owner=self.owner, queue_id=queue_id),
                     Caller(),
                 )
+            except (InputStarted, NoSuchSession):
+                return  # somebody else was faster
             except Refusal as refusal:
                 await self.recall(target, queue_id, _word(refusal), Caller())
                 continue
@@ -413,6 +415,8 @@ class Hosting:
 
     async def _note_refusal(self, asked: _Asked, refusal: Refuse) -> None:
         """Record it, if there is where; the answer does not depend on it."""
+        if asked.ask.queue_id is not None and refusal.code in _PASSING:
+            return  # it goes on waiting
         self._launching.counting.refused(refusal.code)
         if refusal.code in {"no-such-session", "shutting-down"}:
             return

@@ -93,6 +93,29 @@ def _decide_without_server(kind: DatabaseKind, url: str, gate: str) -> None:
         assert answer.status_code == 201, answer.text
 
 
+def test_an_answer_is_kept_although_no_harness_can_be_started_now(
+    database_kind: DatabaseKind, database: str
+) -> None:
+    little = {"pool_capacity": "1", "pool_wait_s": "1"}
+    with served(database_kind, database, None, **little) as running, running.client("p") as client:
+        chat, other = (opened(chat_at(running, client, name)) for name in ("s", "other"))
+        (gate,) = chat.asked()
+        turn_id = chat.read("/turns")["items"][0]["turn_id"]
+        client.delete(f"/pool/{chat.session_id}")
+        other.begun("tool: wait {}")
+
+        answer = chat.answer(gate)
+        refused = chat.say("Hello", on_gate="withdraw")
+
+        assert answer.status_code == 202
+        continuation = answer.json()["continuation"]
+        assert (continuation["status"], continuation["reason"]) == ("blocked", "pool-full")
+        assert problem(refused)[0] in {409, 503}
+        client.post(f"{other.path}/interrupt", json={})
+        assert chat.ended(turn_id)["status"] == "completed"
+        assert len(chat.made()) == 1
+
+
 def test_an_expired_gate_takes_no_answer_and_says_so_once(chat: Chat) -> None:
     gate = asking(chat, expires_at="2020-01-01T00:00:00Z")
 
