@@ -144,3 +144,4 @@ def check(servers: Servers, client: Client) -> None:
     assert {call for call, times in made.items() if times > 1} == set()
     assert_sound(servers, server)
     assert server.process()["busy"] == 0
+    assert server.http.post("/sessions/s/interrupt", json={}).status_code == 204

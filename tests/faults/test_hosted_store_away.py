@@ -1,7 +1,7 @@
 """A database that is away for ten seconds holds hosted turns up, and costs nothing of them."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
@@ -16,7 +16,7 @@ AWAY_S = 10.0
 
 
 @contextmanager
-def locked(url: str) -> Iterator[None]:
+def locked(url: str) -> Generator[None]:
     """Hold the lock of a SQLite database, as a long transaction of another program does."""
     path = make_url(url).database
     assert path is not None

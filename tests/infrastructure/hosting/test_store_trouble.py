@@ -64,7 +64,7 @@ async def test_a_log_that_stays_away_loses_the_turn() -> None:
 
     await s.harness.tell(text("a"))
     s.harness.end()
-    await s.time.let_pass(9_000)
+    await s.time.let_pass(19_000)
     assert s.waiting is not None
     assert not s.waiting.done()
     await s.time.let_pass(2_000)
