@@ -35,6 +35,7 @@ class Agent:
         self.closed: list[str] = []
         self.asked: list[Any] = []
         self.authenticated: str | None = None
+        self.received: list[str | None] = []
 
     def write(self, text: str) -> None:
         with self.lock:
@@ -57,6 +58,7 @@ class Agent:
             self.write(HOW["noise"])
         for line in sys.stdin:
             message = json.loads(line)
+            self.received.append(message.get("method"))
             if "method" not in message:
                 self.answers[message["id"]].put(message.get("result", message.get("error")))
             else:
@@ -211,6 +213,7 @@ class Session:
                 "prompt": lambda: params,
                 "asked": lambda: self.agent.asked,
                 "closed": lambda: self.agent.closed,
+                "received": lambda: self.agent.received,
                 "authenticated": lambda: self.agent.authenticated,
             }
         )
