@@ -53,6 +53,37 @@ PROPER: Final[list[tuple[str, str, Json]]] = [
     ("POST", "/sessions/s/verify", {"version": 1, "hash": "0" * 64}),
     (
         "POST",
+        "/sessions/s/dispatch",
+        {
+            "messages": [
+                {"role": "user", "content": SECRET},
+                {"role": "assistant", "content": SECRET},
+                {"role": "user", "content": SECRET},
+            ],
+            "owner": "r",
+            "config_facets": {"model": SECRET},
+            "applied_facets": {"model": SECRET},
+            "seat": {"seat_id": "seat-1", "state": "idle"},
+            "begin": {
+                "turn_id": "t9",
+                "producer": {"id": "r", "epoch": 1, "sequence": 1},
+                "lease_s": 60,
+            },
+            "include": "history",
+            "on_divergence": "adopt",
+        },
+    ),
+    (
+        "POST",
+        "/sessions/s/dispatch",
+        {
+            "answers": [{"gate": "p1", "verdict": "approved", "message": SECRET}],
+            "owner": "r",
+            "dry_run": True,
+        },
+    ),
+    (
+        "POST",
         "/sessions/s/events",
         batch(
             1,
