@@ -20,8 +20,8 @@ SOME = tuple(
 
 
 def journeys_of(way: Way) -> Sequence[Journey]:
-    """Return the journeys that are walked by a way: the long one by those that are asked for."""
-    return (*(JOURNEYS if way in WAYS else SHORT), *MORE_JOURNEYS)
+    """Return the journeys that are walked by a way: by the four main ones all of them."""
+    return (*JOURNEYS, *MORE_JOURNEYS) if way in WAYS else SHORT
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +41,7 @@ def walked(shared: Path) -> Iterator[Results]:
 @pytest.fixture(scope="session")
 def walked_on_postgresql(shared: Path, postgresql: PostgresqlDatabases) -> Iterator[Results]:
     """What is left of some journeys, on PostgreSQL."""
-    folder = shared / f"journeys-{os.getpid()}"
-    with results(folder, lambda _: SOME, (), lambda _: postgresql.ready()) as found:
+    with results(
+        shared / "journeys-on-postgresql", lambda _: SOME, (), lambda _: postgresql.ready()
+    ) as found:
         yield found

@@ -1,5 +1,6 @@
 """What has to hold of a journey that was walked by a way?"""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -24,7 +25,7 @@ _ENDS: Final[Mapping[Between, set[str]]] = {
 
 def differing(walked: Walked, reference: Walked) -> list[str]:
     """Return in what a journey differs from the same one by another way."""
-    return [name for name in SAME if getattr(walked, name) != getattr(reference, name)]
+    return [name for name in SAME if _text(walked, name) != _text(reference, name)]
 
 
 def mistakes(journey: Journey, walked: Walked) -> list[str]:
@@ -32,6 +33,7 @@ def mistakes(journey: Journey, walked: Walked) -> list[str]:
     calls = [call["tool_call_id"] for call in walked.tools]
     wrong = {
         "something was forgotten": walked.last != journey.ends,
+        f"there was trouble: {', '.join(walked.troubles)}": bool(walked.troubles),
         "a turn did not end well": set(walked.turns) != {"completed"},
         "a gate was asked for twice, or not at all": walked.gates != journey.gates,
         "a tool ran that was not to, or not": _names(walked) != list(journey.tools),
@@ -96,6 +98,11 @@ def _answers_after(journey: Journey, at: int) -> int:
         return 0
     after = journey.steps[at + 1 :]
     return next((n for n, step in enumerate(after) if not isinstance(step, Decide)), len(after))
+
+
+def _text(walked: Walked, name: str) -> str:
+    """Return it as JSON: for Python true is one, for a model it is not."""
+    return json.dumps(getattr(walked, name), sort_keys=True)
 
 
 def _names(walked: Walked) -> Sequence[str]:

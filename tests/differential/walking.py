@@ -23,6 +23,19 @@ from tests.differential.server import Serving, Starter, serving
 from tests.differential.ways import Way
 
 AT_ONCE: Final = 3
+_TROUBLES: Final = frozenset(
+    {
+        "dispatch-refused",
+        "gate-answer-refused",
+        "gate-expired",
+        "gate-withdrawn",
+        "history-asserted",
+        "history-diverged",
+        "history-rewound",
+        "turn-failed",
+        "turn-interrupted",
+    }
+)
 _HARNESS: Final = frozenset({"harness-started", "harness-resumed"})
 Hold: TypeAlias = Literal["long", "short"]
 NewDatabase: TypeAlias = Callable[[Path], str]
@@ -41,6 +54,7 @@ class Walked:
         turns: How each turn ended.
         paths: How each request got its harness, and why it was not warm.
         evicted: Why harnesses were let go, in order.
+        troubles: What happened that should not: another history, a refusal, an interruption.
     """
 
     arrays: Sequence[Json]
@@ -51,6 +65,7 @@ class Walked:
     turns: Sequence[str]
     paths: Sequence[Sequence[str | None]]
     evicted: Sequence[str]
+    troubles: Sequence[str]
 
     @property
     def last(self) -> str:
@@ -133,6 +148,7 @@ def _left(
             if event["type"] in _HARNESS
         ],
         evicted=[event["data"]["reason"] for event in events if event["type"] == "harness-evicted"],
+        troubles=[event["type"] for event in events if event["type"] in _TROUBLES],
     )
 
 
