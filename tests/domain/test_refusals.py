@@ -1,0 +1,58 @@
+"""A refusal tells what was wrong, where, and what the caller needs to know to go on."""
+
+import pytest
+
+from domain import refusals as r
+
+
+@pytest.mark.parametrize(
+    ("fence", "current", "told"),
+    [
+        (None, 3, "no fence was given; the current one is 3"),
+        (2, 3, "fence 2 is not the current one; the current one is 3"),
+        (2, 0, "fence 2 is not the current one; there is no lease"),
+    ],
+)
+def test_whoever_is_fenced_is_told_the_current_fence(
+    fence: int | None, current: int, told: str
+) -> None:
+    refused = r.TurnFenced(fence, current=current, turn_id="t1", owner="one", lease_until=9)
+
+    assert str(refused) == told
+    assert (refused.fence, refused.current) == (fence, current)
+    assert (refused.turn_id, refused.owner, refused.lease_until) == ("t1", "one", 9)
+
+
+def test_whoever_names_no_harness_that_is_defined_is_told_where() -> None:
+    refused = r.NoSuchHarness("config", "harness")
+
+    assert str(refused) == "no harness of this name is defined here"
+    assert refused.at == ("config", "harness")
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (
+            r.TooManyFacts(5, "messages"),
+            "this would be more than 5 events at once; import it first",
+        ),
+        (r.TooManyBytes(5, "messages"), "this would be more than 5 bytes at once; import it first"),
+    ],
+)
+def test_whoever_says_too_much_at_once_is_told_the_limit(
+    refused: r.TooManyFacts | r.TooManyBytes, told: str
+) -> None:
+    assert str(refused) == told
+    assert (refused.limit, refused.at) == (5, ("messages",))
+
+
+def test_where_nothing_is_missing_nothing_is_accepted() -> None:
+    assert str(r.NothingToAccept()) == "nothing is missing that could be accepted as missing"
+
+
+def test_whoever_accepts_less_than_is_missing_is_told_all_reasons() -> None:
+    refused = r.OtherReasons(["tail-open", "turn-unverified"])
+
+    assert refused.reasons == ("tail-open", "turn-unverified")
+    assert refused.at == ("reasons",)
