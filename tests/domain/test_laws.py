@@ -36,7 +36,7 @@ from tests.scenario import (
     started,
 )
 
-COUNT: Final = settings(max_examples=150, deadline=None, derandomize=True)
+COUNT: Final = settings(max_examples=75, deadline=None, derandomize=True)
 
 NOW: Final = "now"
 """Stands for the turn that runs when the step is tried; one is begun if none does."""
