@@ -137,3 +137,24 @@ def test_decisions_made_at_both_are_all_used_once(pair: Pair) -> None:
     assert list(pair.servers.calls().values()) == [1, 1]
     assert pair.a.types().count("gate-consumed") == 2
     assert_sound(pair.servers, pair.a)
+
+
+def test_a_decision_that_several_servers_find_is_used_once(servers: Servers) -> None:
+    full = servers.start(pool_capacity=1, pool_approval_ttl_s=0, pool_wait_s=1)
+    names = [f"s{number}" for number in range(4)]
+    for name in ("busy", *names):
+        full.open(name)
+    gates = [full.asked(name) for name in names]
+    full.begun("tool: wait {}", "busy")
+    others = [servers.start() for _ in range(3)]
+
+    for gate in gates:
+        assert full.decide(gate).status_code == 202
+
+    for name in names:
+        turn = others[0].over(others[0].last(name)["turn_id"], name)
+        assert turn["status"] == "completed"
+        assert list(servers.calls(name).values()) == [1]
+        types = others[0].types(name)
+        assert (types.count("gate-consumed"), types.count("harness-started")) == (1, 2)
+    assert_sound(servers, full, *names)
