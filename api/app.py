@@ -67,6 +67,7 @@ says through which version it speaks. Errors are RFC 9457 problem documents with
 
 ROUTES: Final = (
     sessions,
+    hosted_turns,  # what is asked most comes early: routes are looked at in this order
     events,
     transcript,
     turns,
@@ -84,7 +85,6 @@ ROUTES: Final = (
     diff,
     history,
     forks,
-    hosted_turns,
     dispatching,
     compaction,
     compare,
