@@ -22,7 +22,7 @@ from tests.infrastructure.writing import Store, opened
 
 SESSIONS = count(1)
 COUNT = settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     # The database is fresh for the test; each history gets a session of its own in it.

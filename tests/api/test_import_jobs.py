@@ -128,7 +128,7 @@ def test_a_server_that_stops_leaves_a_job_that_goes_on_when_sent_again(
     databases: Databases, database_kind: DatabaseKind
 ) -> None:
     url = databases.ready()
-    content = rows(40, 200)
+    content = rows(20, 200)
     with served(database_kind, url) as server, server.client("p") as client:
         first = client.post("/imports", content=content, headers=ASYNC)
     path = first.headers["location"].split("/", 4)[4]
@@ -139,7 +139,7 @@ def test_a_server_that_stops_leaves_a_job_that_goes_on_when_sent_again(
         told = ended(client, again.headers["location"])
         counted = [
             client.get(f"/sessions/s{session}/turns", params={"limit": 200}).json()["items"]
-            for session in (0, 39)
+            for session in (0, 19)
         ]
         ready = client.get("/sessions/s0/readiness").json()["ready"]
     databases.drop(url)
