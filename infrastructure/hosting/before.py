@@ -30,16 +30,22 @@ class CameBefore(Exception):
 
 def kept_of(done: Dispatched) -> Kept:
     """Return what is kept of a request: the turn by which its answer is found again."""
-    facts = [] if done.appended is None else done.appended.facts
-    events = (each.event for each in facts)
-    queued = next((event for event in events if isinstance(event, e.InputQueued)), None)
-    queue_id = None if queued is None else queued.queue_id
+    recorded = done.appended
+    facts = () if recorded is None else recorded.facts
     return Kept(
         status=200,
         first_version=facts[0].version if facts else None,
         last_version=facts[-1].version if facts else None,
-        result=dumped({"turn_id": done.turn_id, "queue_id": queue_id}),
+        result=dumped({"turn_id": done.turn_id, "queue_id": _queued(done)}),
     )
+
+
+def _queued(done: Dispatched) -> str | None:
+    """Return the id under which the input waits that the request became."""
+    for each in () if done.appended is None else done.appended.facts:
+        if isinstance(each.event, e.InputQueued):
+            return each.event.queue_id
+    return None
 
 
 def _text(said: JsonValue, name: str) -> str | None:
