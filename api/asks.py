@@ -189,10 +189,10 @@ def _configure(
     Instructions stay unless others are given: a client that sends its newest message alone leaves
     them out.
     """
-    asked = stored if given is None else json_of(given)
+    asked: JsonValue = stored if given is None else json_of(given)
     before = stored.get(INSTRUCTIONS) if isinstance(stored, dict) else None
     members = asked if isinstance(asked, dict) else {}
-    kept = [*leading] or (None if INSTRUCTIONS in members else before)
+    kept: JsonValue = [*leading] or (None if INSTRUCTIONS in members else before)
     if kept is not None:
         asked = {**members, INSTRUCTIONS: kept}
     if canonical(asked) == canonical(stored):

@@ -15,3 +15,10 @@ def gate_shape(found: GateView, through: int | None = None) -> Shape:
         found.closed_at,
         found.through if through is None else through,
     )
+
+
+def decision_shape(found: GateView) -> Shape:
+    """Return how a gate was answered, with its id."""
+    decided = gate_shape(found)["decision"]
+    shape: Shape = {"gate_id": found.gate.gate_id}
+    return shape | (decided if isinstance(decided, dict) else {})

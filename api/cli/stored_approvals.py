@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from api.cli.failures import Failure
 from api.cli.wanted import DecisionWanted
-from api.gate_shapes import gate_shape
+from api.gate_shapes import decision_shape, gate_shape
 from domain.dispatch.kinds import Shape
 from domain.dispatch.outcomes import Deliver, Refuse
 from domain.raw_json import dumped
@@ -83,11 +83,9 @@ def stored_decision(log: Turnlog, project_id: str, gate_id: str, wanted: Decisio
     )
     if isinstance(done.decision, Refuse):
         raise Failure(done.decision.code, done.decision.detail)
-    shown = log.read_now(lambda connection: gate_shape(gate(connection, project_id, gate_id)))
-    decided = shown["decision"]
-    shape = {"gate_id": gate_id, **(decided if isinstance(decided, dict) else {})}
+    shown = log.read_now(lambda connection: decision_shape(gate(connection, project_id, gate_id)))
     going = {"status": _status(done), "turn_id": done.turn_id}
-    return dumped({"decision": shape, "continuation": going})
+    return dumped({"decision": shown, "continuation": going})
 
 
 def _status(done: Dispatched) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from api.body import Body, RawBody, json_of, read_body
 from api.dependencies import From, Log, ProjectId, Session
-from api.gate_shapes import gate_shape
+from api.gate_shapes import decision_shape
 from api.refused import refused
 from api.routes.hosted_turns import MEDIA, continuation, hosting_of
 from api.shapes import Shape
@@ -126,7 +126,4 @@ async def _taken(
 
 def _decision(connection: Connection, target: Target, name: str) -> Shape:
     key, _, _ = session_head(connection, target)
-    found = named_gate(connection, target.project_id, key, name)
-    decided = gate_shape(found)["decision"]
-    shape: Shape = {"gate_id": found.gate.gate_id}
-    return shape | (decided if isinstance(decided, dict) else {})
+    return decision_shape(named_gate(connection, target.project_id, key, name))

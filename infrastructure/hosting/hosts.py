@@ -488,13 +488,13 @@ class Hosting:
             means=replace(asked.means, new=new, only_warm=False),
             once=asked.once if done.appended is None else None,
         )
-        begun: Dispatched | None = None
         try:
             begun = await self._begin(again)
-        finally:
-            if begun is None or begun.fence is None:
-                await launching.pool.release(seat, "no-park")
+        except BaseException:
+            await launching.pool.release(seat, "no-park")
+            raise
         if begun.fence is None:
+            await launching.pool.release(seat, "no-park")
             return await self._without_harness(again, begun, None)
         live = launching.cold(asked.target, begun, seat, asked.caller)
         return Took(dispatched=begun, live=live)

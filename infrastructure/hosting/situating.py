@@ -278,8 +278,10 @@ def _canonical(value: object) -> bytes | None:
 
 
 def _worst(answered: Sequence[Answered]) -> Answers:
-    found = {each.standing for each in answered}
-    return next((standing for standing in _WORST if standing in found), "none")
+    for standing in _WORST:
+        if any(each.standing == standing for each in answered):
+            return standing
+    return "none"
 
 
 def _first_gate(answered: Sequence[Answered]) -> str | None:
