@@ -220,4 +220,5 @@ class Session:
         return reports[what]()
 
 
-Agent().run()
+if __name__ == "__main__":
+    Agent().run()
