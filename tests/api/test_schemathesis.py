@@ -13,7 +13,7 @@ from schemathesis.specs.openapi import checks
 from tests.api.serving import Served
 
 TRIES = settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,
