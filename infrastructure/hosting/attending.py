@@ -8,9 +8,8 @@ whose sessions went on elsewhere. All of it is in the log, so a restart forgets 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from sqlalchemy import Connection, and_, bindparam, exists, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from domain import commands as c
@@ -18,13 +17,24 @@ from domain import events as e
 from domain.dispatch.kinds import Shape
 from domain.keys import Keys
 from domain.refusals import Refusal
-from infrastructure import tables as t
 from infrastructure.command_handler import Caller, Target
 from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
 from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.attending_places import (
+    AT_ONCE,
+    DECIDED,
+    EXPIRED,
+    INTERRUPTED,
+    LEFT_BEHIND,
+    LOST,
+    OF_OWNER,
+    WAITING,
+    Place,
+    places,
+)
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
@@ -38,160 +48,8 @@ RENEWALS: Final = 4
 RELIEVE_EACH: Final = 5
 BURY_EACH: Final = 30
 SETTLED: Final = 20
-HOSTS: Final = "host-%"
-"""The owners of seats that are servers, not runners."""
-PATIENCE_S: Final = 60
-"""So long after its time a seat of another server is taken for lost, with its server."""
-SECOND: Final = 1_000_000
-AT_ONCE: Final = 100
 _LOGGER: Final = logging.getLogger("turnlog")
 _AWAY: Final = (SQLAlchemyError, UnfitDatabase, Contended)
-
-
-class _Place(NamedTuple):
-    project_id: str
-    session_id: str
-    name: str
-    key: int = 0
-    version: int = 0
-
-
-def _in_session(*of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
-    return select(t.streams.c.project_id, t.streams.c.session_id, *of)
-
-
-def _of_turn(of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
-    return (of.session_key == t.turns.c.session_key) & (of.turn_id == t.turns.c.turn_id)
-
-
-_EXPIRED: Final = Prepared(
-    lambda _: (
-        _in_session(t.gates.c.gate_id)
-        .join(t.streams, t.streams.c.session_key == t.gates.c.session_key)
-        .where(
-            text("gates.status = 'open'"),
-            t.gates.c.expires_at <= bindparam("now"),
-            t.gates.c.inherited.is_(False),
-        )
-        .order_by(t.gates.c.expires_at)
-        .limit(AT_ONCE)
-    )
-)
-_DECIDED: Final = Prepared(
-    lambda _: (
-        _in_session(t.turns.c.turn_id)
-        .select_from(t.turns)
-        .join(t.runs, _of_turn(t.runs.c))
-        .join(t.heads, _of_turn(t.heads.c))
-        .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
-        .where(
-            text("turns.status = 'running'"),
-            t.turns.c.producer_id.is_(None),
-            t.runs.c.lease_until == 0,
-            t.runs.c.kind == "turn",
-            t.heads.c.open_gates == 0,
-            t.heads.c.status == "open",
-        )
-        .limit(AT_ONCE)
-    )
-)
-_WAITING: Final = Prepared(
-    lambda _: (
-        _in_session(t.queue.c.queue_id)
-        .join(t.streams, t.streams.c.session_key == t.queue.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.queue.c.session_key)
-        .where(
-            text("queue.status = 'waiting'"),
-            t.heads.c.turn_id.is_(None),
-            t.heads.c.status == "open",
-        )
-        .order_by(t.queue.c.queued_at)
-        .limit(AT_ONCE)
-    )
-)
-_LOST: Final = Prepared(
-    lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
-        .where(
-            text("seats.state <> 'gone'"),
-            t.seats.c.owner.like(HOSTS),
-            t.seats.c.owner != bindparam("owner"),
-            t.heads.c.status != "deleted",
-            or_(
-                t.seats.c.changed_at + (t.seats.c.ttl_s + PATIENCE_S) * SECOND < bindparam("now"),
-                and_(
-                    t.seats.c.ttl_s.is_(None),
-                    t.seats.c.changed_at + PATIENCE_S * SECOND < bindparam("now"),
-                    or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
-                ),
-            ),
-        )
-        .limit(AT_ONCE)
-    )
-)
-_OF_OWNER: Final = Prepared(
-    lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
-        .where(
-            text("seats.state <> 'gone'"),
-            t.seats.c.owner == bindparam("owner"),
-            t.heads.c.status != "deleted",
-        )
-        .limit(AT_ONCE)
-    )
-)
-_LEFT_BEHIND: Final = Prepared(
-    lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
-        .where(
-            t.seats.c.owner == bindparam("owner"),
-            text("seats.state <> 'gone'"),
-            text("seats.state <> 'busy'"),
-            t.seats.c.pin_history_version.is_not(None),
-            or_(
-                or_(
-                    t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
-                    text("heads.status = 'deleted'"),
-                ),
-                text("seats.state = 'awaiting_approval'")
-                & or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
-                exists().where(
-                    t.events.c.session_key == t.seats.c.session_key,
-                    t.events.c.version > t.seats.c.changed_version,
-                    t.events.c.type == "seat-close-requested",
-                ),
-            ),
-        )
-        .limit(AT_ONCE)
-    )
-)
-_INTERRUPTED: Final = Prepared(
-    lambda _: (
-        _in_session(t.turns.c.turn_id, t.turns.c.session_key, t.events.c.version)
-        .select_from(t.turns)
-        .join(t.runs, _of_turn(t.runs.c))
-        .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
-        .join(
-            t.events,
-            (t.events.c.session_key == t.turns.c.session_key)
-            & (t.events.c.version > t.turns.c.started_version),
-        )
-        .where(
-            text("turns.status = 'running'"),
-            t.turns.c.producer_id.is_(None),
-            t.runs.c.owner == bindparam("owner"),
-            t.events.c.type == "interrupt-requested",
-        )
-        .order_by(t.events.c.version)
-        .limit(AT_ONCE)
-    )
-)
 
 
 class Attending:
@@ -229,24 +87,24 @@ class Attending:
             await self._settle()
         if self._round % RELIEVE_EACH == 0 and self._log.settings.pool.memory_limit_mb:
             await launching.pool.relieve(await asyncio.to_thread(used_mb))
-        await self._each(_EXPIRED, self._expire)
+        await self._each(EXPIRED, self._expire)
         if launching.pool.seats():
             self._looked_at = self._log.now()
-            await self._each(_LEFT_BEHIND, self._let_go)
+            await self._each(LEFT_BEHIND, self._let_go)
         if launching.busy():
-            await self._each(_INTERRUPTED, self._interrupt)
+            await self._each(INTERRUPTED, self._interrupt)
         if self._round % BURY_EACH == 1:
-            await self._each(_LOST, self._bury)
-        await self._each(_DECIDED, self._go_on)
-        await self._each(_WAITING, self._promote)
+            await self._each(LOST, self._bury)
+        await self._each(DECIDED, self._go_on)
+        await self._each(WAITING, self._promote)
 
     async def _each(
-        self, look: Prepared, act: Callable[[_Place], Awaitable[None]], owner: str | None = None
+        self, look: Prepared, act: Callable[[Place], Awaitable[None]], owner: str | None = None
     ) -> bool:
         """Do something about each place that is found; tell whether none is left."""
         params: dict[str, object] = {"now": self._log.now(), "owner": owner or self._hosting.owner}
         try:
-            found = await self._log.read(lambda connection: _places(connection, look, params))
+            found = await self._log.read(lambda connection: places(connection, look, params))
         except _AWAY as error:
             _LOGGER.info("what was to be looked after has to wait: %s", type(error).__qualname__)
             return False
@@ -291,11 +149,11 @@ class Attending:
                 await recover_from(self._log, owner)
             except _AWAY:
                 return
-            if await self._each(_OF_OWNER, self._bury, owner) and self._round > SETTLED:
+            if await self._each(OF_OWNER, self._bury, owner) and self._round > SETTLED:
                 self._lost.remove(owner)
                 self._settled(owner)
 
-    async def _expire(self, place: _Place) -> None:
+    async def _expire(self, place: Place) -> None:
         """End the questions whose time is over; a harness that waits is told that nobody did."""
         target = Target(project_id=place.project_id, session_id=place.session_id)
 
@@ -307,7 +165,7 @@ class Attending:
         await self._log.write(write)
         await self._hosting.expired(target, place.name)
 
-    async def _let_go(self, place: _Place) -> None:
+    async def _let_go(self, place: Place) -> None:
         """Let a harness go that remembers a history that is not the session's any more."""
         pool = self._hosting.launching.pool
         seat = pool.find(SeatKey(place.project_id, place.session_id))
@@ -316,7 +174,7 @@ class Attending:
         if seat.last_used < self._looked_at:  # else what was looked at was before its last turn
             await pool.evict(seat, "history")
 
-    async def _bury(self, place: _Place) -> None:
+    async def _bury(self, place: Place) -> None:
         """Record that a seat is gone whose server was killed with it."""
         target = Target(project_id=place.project_id, session_id=place.session_id)
 
@@ -333,7 +191,7 @@ class Attending:
 
         await self._log.write(write)
 
-    async def _interrupt(self, place: _Place) -> None:
+    async def _interrupt(self, place: Place) -> None:
         """Stop a turn here that was asked to stop elsewhere."""
         target = Target(project_id=place.project_id, session_id=place.session_id)
         live = self._hosting.runs(target, place.name)
@@ -342,7 +200,7 @@ class Attending:
             if isinstance(asked, e.InterruptRequested):
                 await self._hosting.launching.stop(live, asked.reason, asked.by)
 
-    async def _go_on(self, place: _Place) -> None:
+    async def _go_on(self, place: Place) -> None:
         """Go on with a turn whose gates are decided, and that nobody runs."""
         hosting = self._hosting
         target = Target(project_id=place.project_id, session_id=place.session_id)
@@ -356,10 +214,6 @@ class Attending:
             )
             await hosting.take(target, ask, Caller())
 
-    async def _promote(self, place: _Place) -> None:
+    async def _promote(self, place: Place) -> None:
         target = Target(project_id=place.project_id, session_id=place.session_id)
         await self._hosting.promote(target)
-
-
-def _places(connection: Connection, look: Prepared, params: dict[str, object]) -> Sequence[_Place]:
-    return [_Place(*row) for row in look.run(connection, params)]

@@ -1,0 +1,179 @@
+"""Where is something to be looked after, as the log says now?
+
+Each look finds one kind of place in all sessions, by an index of what is open; a few at once.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, exists, or_, select, text
+
+from infrastructure import tables as t
+from infrastructure.prepared import Prepared
+
+HOSTS: Final = "host-%"
+"""The owners of seats that are servers, not runners."""
+PATIENCE_S: Final = 60
+"""So long after its time a seat of another server is taken for lost, with its server."""
+SECOND: Final = 1_000_000
+AT_ONCE: Final = 100
+
+
+class Place(NamedTuple):
+    """What is looked after in which session: by the name of its gate, turn, input or seat."""
+
+    project_id: str
+    session_id: str
+    name: str
+    key: int = 0
+    version: int = 0
+
+
+def _in_session(*of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    return select(t.streams.c.project_id, t.streams.c.session_id, *of)
+
+
+def _of_turn(of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    return (of.session_key == t.turns.c.session_key) & (of.turn_id == t.turns.c.turn_id)
+
+
+EXPIRED: Final = Prepared(
+    lambda _: (
+        _in_session(t.gates.c.gate_id)
+        .join(t.streams, t.streams.c.session_key == t.gates.c.session_key)
+        .where(
+            text("gates.status = 'open'"),
+            t.gates.c.expires_at <= bindparam("now"),
+            t.gates.c.inherited.is_(False),
+        )
+        .order_by(t.gates.c.expires_at)
+        .limit(AT_ONCE)
+    )
+)
+"""Open questions whose time is over."""
+DECIDED: Final = Prepared(
+    lambda _: (
+        _in_session(t.turns.c.turn_id)
+        .select_from(t.turns)
+        .join(t.runs, _of_turn(t.runs.c))
+        .join(t.heads, _of_turn(t.heads.c))
+        .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
+        .where(
+            text("turns.status = 'running'"),
+            t.turns.c.producer_id.is_(None),
+            t.runs.c.lease_until == 0,
+            t.runs.c.kind == "turn",
+            t.heads.c.open_gates == 0,
+            t.heads.c.status == "open",
+        )
+        .limit(AT_ONCE)
+    )
+)
+"""Turns that pause, whose gates are all decided, and that nobody runs."""
+WAITING: Final = Prepared(
+    lambda _: (
+        _in_session(t.queue.c.queue_id)
+        .join(t.streams, t.streams.c.session_key == t.queue.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.queue.c.session_key)
+        .where(
+            text("queue.status = 'waiting'"),
+            t.heads.c.turn_id.is_(None),
+            t.heads.c.status == "open",
+        )
+        .order_by(t.queue.c.queued_at)
+        .limit(AT_ONCE)
+    )
+)
+"""Inputs that wait for nothing."""
+LOST: Final = Prepared(
+    lambda _: (
+        _in_session(t.seats.c.seat_id)
+        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        .where(
+            text("seats.state <> 'gone'"),
+            t.seats.c.owner.like(HOSTS),
+            t.seats.c.owner != bindparam("owner"),
+            t.heads.c.status != "deleted",
+            or_(
+                t.seats.c.changed_at + (t.seats.c.ttl_s + PATIENCE_S) * SECOND < bindparam("now"),
+                and_(
+                    t.seats.c.ttl_s.is_(None),
+                    t.seats.c.changed_at + PATIENCE_S * SECOND < bindparam("now"),
+                    or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
+                ),
+            ),
+        )
+        .limit(AT_ONCE)
+    )
+)
+"""Seats of other servers that are past their time, and a little more."""
+OF_OWNER: Final = Prepared(
+    lambda _: (
+        _in_session(t.seats.c.seat_id)
+        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        .where(
+            text("seats.state <> 'gone'"),
+            t.seats.c.owner == bindparam("owner"),
+            t.heads.c.status != "deleted",
+        )
+        .limit(AT_ONCE)
+    )
+)
+"""Seats of one server."""
+LEFT_BEHIND: Final = Prepared(
+    lambda _: (
+        _in_session(t.seats.c.seat_id)
+        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
+        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        .where(
+            t.seats.c.owner == bindparam("owner"),
+            text("seats.state <> 'gone'"),
+            text("seats.state <> 'busy'"),
+            t.seats.c.pin_history_version.is_not(None),
+            or_(
+                or_(
+                    t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
+                    text("heads.status = 'deleted'"),
+                ),
+                text("seats.state = 'awaiting_approval'")
+                & or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
+                exists().where(
+                    t.events.c.session_key == t.seats.c.session_key,
+                    t.events.c.version > t.seats.c.changed_version,
+                    t.events.c.type == "seat-close-requested",
+                ),
+            ),
+        )
+        .limit(AT_ONCE)
+    )
+)
+"""Seats of one server whose sessions went on elsewhere, or that were asked to close."""
+INTERRUPTED: Final = Prepared(
+    lambda _: (
+        _in_session(t.turns.c.turn_id, t.turns.c.session_key, t.events.c.version)
+        .select_from(t.turns)
+        .join(t.runs, _of_turn(t.runs.c))
+        .join(t.streams, t.streams.c.session_key == t.turns.c.session_key)
+        .join(
+            t.events,
+            (t.events.c.session_key == t.turns.c.session_key)
+            & (t.events.c.version > t.turns.c.started_version),
+        )
+        .where(
+            text("turns.status = 'running'"),
+            t.turns.c.producer_id.is_(None),
+            t.runs.c.owner == bindparam("owner"),
+            t.events.c.type == "interrupt-requested",
+        )
+        .order_by(t.events.c.version)
+        .limit(AT_ONCE)
+    )
+)
+"""Turns of one server that were asked to stop elsewhere."""
+
+
+def places(connection: Connection, look: Prepared, params: dict[str, object]) -> Sequence[Place]:
+    """Return what a look finds, no more than can be seen to at once."""
+    return [Place(*row) for row in look.run(connection, params)]
