@@ -35,7 +35,7 @@ MISSHAPEN: list[tuple[Json, list[str]]] = [
     ({"events": [{"type": "turn-started"}]}, ["/events/0/data"]),
     ({"events": [{"type": 1, "data": {}}]}, ["/events/0/type"]),
     ({"events": [{"type": "data-recorded", "data": []}]}, ["/events/0/data"]),
-    ({"fence": 3}, ["/fence"]),
+    ({"fence": 0}, ["/fence"]),
     ({"open": "yes"}, ["/open"]),
     ({"open": {"session_id": "s"}}, ["/open/session_id"]),
 ]
