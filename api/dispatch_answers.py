@@ -25,7 +25,7 @@ from domain.dispatch.outcomes import (
 from domain.readiness import Readiness
 from domain.state import Head
 from infrastructure.command_handler import Target
-from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.dispatching import word
 from infrastructure.hosting.redispatching import Replayed
 from infrastructure.reading.approvals import gate

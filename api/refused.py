@@ -12,7 +12,7 @@ from domain.dispatch.outcomes import Refuse
 from domain.refusals import NoSuchGate
 from domain.times import rfc3339
 from infrastructure.command_handler import Target
-from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.looking import MOST, moved_since_claim
 from infrastructure.reading.approvals import gate
 

@@ -20,7 +20,8 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import answers_of_body, decisions
 from infrastructure.hosting.asking import Ask
-from infrastructure.hosting.beginning import Dispatched, Means, Request, begin
+from infrastructure.hosting.became import Dispatched, Means, Request
+from infrastructure.hosting.beginning import begin
 from infrastructure.hosting.carrying import NewSeat
 from infrastructure.reading.approvals import GateQuery, gate, gates
 from infrastructure.reading.sessions import session_head

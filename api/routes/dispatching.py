@@ -28,9 +28,9 @@ from domain.refusals import MessageExists, Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.became import Dispatched, Means
+from infrastructure.hosting.became import Request as Asked
 from infrastructure.hosting.before import kept_of, turn_of_same
-from infrastructure.hosting.beginning import Dispatched, Means
-from infrastructure.hosting.beginning import Request as Asked
 from infrastructure.hosting.beginning import refused as note_refusal
 from infrastructure.hosting.carrying import NewSeat
 from infrastructure.hosting.dispatching import dispatched

@@ -10,7 +10,7 @@ from domain.raw_json import dumped
 from infrastructure.command_handler import Target
 from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import Ask
-from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.became import Dispatched
 from infrastructure.idempotency import Kept
 from infrastructure.reading.facts import fact_at
 from infrastructure.reading.sessions import session_head

@@ -11,7 +11,8 @@ from domain.dispatch.outcomes import Decision, Deliver, Refuse
 from domain.standing import running_turn
 from domain.state import State
 from infrastructure.hosting.asking import Ask
-from infrastructure.hosting.beginning import Dispatched, Request, begin
+from infrastructure.hosting.became import Dispatched, Request
+from infrastructure.hosting.beginning import begin
 from infrastructure.hosting.redispatching import Replayed, replayed
 from infrastructure.hosting.situating import look, situate
 from infrastructure.producers import current_epoch

@@ -25,8 +25,9 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
+from infrastructure.hosting.became import Dispatched, Means, Request
 from infrastructure.hosting.before import CameBefore, kept_of, turn_of_same
-from infrastructure.hosting.beginning import Dispatched, Means, Request, begin, refused
+from infrastructure.hosting.beginning import begin, refused
 from infrastructure.hosting.carrying import LOST, SUPERSEDED, NewSeat, difference
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.journal import UNREACHABLE

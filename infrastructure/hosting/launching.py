@@ -27,7 +27,7 @@ from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Prompt, Start
-from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.carrying import LOST
 from infrastructure.hosting.configured import Configuration, Configurations
 from infrastructure.hosting.journal import UNREACHABLE, LogJournal
@@ -144,7 +144,6 @@ class Launching:
         wanted = done.found.wanted
         live.path = "cold" if done.evicted is None else "evicted"
         live.reason = done.evicted or "no-seat"
-        live.history_from = done.history_from
         live.config_fingerprint = wanted.fingerprint
         live.prior_was_sent = bool(done.ask.shape.prior)
         self._facets[seat.seat_id] = wanted.facets
@@ -464,7 +463,7 @@ class Launching:
             await self._failed(live, code, "the harness failed, and no other could be started")
             return
         live.seat, live.run = seat, None
-        live.path, live.reason, live.history_from = "evicted", RETRIED, "log"
+        live.path, live.reason = "evicted", RETRIED
         self._facets[seat.seat_id] = live.begun.found.wanted.facets
         started = e.HarnessStarted(
             seat_id=seat.seat_id,

@@ -8,7 +8,7 @@ from typing import Final
 from domain.json_text import JsonValue
 from domain.state import TurnPath
 from infrastructure.command_handler import Target
-from infrastructure.hosting.beginning import Dispatched
+from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.journal import LogJournal
 from infrastructure.hosting.outcomes import Finished, Lost, Paused
 from infrastructure.hosting.turn_run import TurnRun
@@ -25,7 +25,7 @@ class Live:
     Attributes:
         run: None while its harness is being started.
         seat: As this server holds it in its present use.
-        path, reason, history_from: By which way it got its harness.
+        path, reason: By which way it got its harness.
         config_fingerprint: Of the configuration that the harness applied.
         begun: The request that began it; of a turn that goes on, the one before.
         watchers: Who is told of each piece as it comes.
@@ -42,7 +42,6 @@ class Live:
     run: TurnRun | None = None
     path: TurnPath = "warm"
     reason: str | None = None
-    history_from: str = "harness"
     config_fingerprint: str | None = None
     prior_was_sent: bool = False
     watchers: set[Watcher] = field(default_factory=set[Watcher])

@@ -18,7 +18,7 @@ from domain.recorded import Recorded
 from domain.refusals import Fenced, NoSuchSession, RecordConflict
 from domain.state import Head, State
 from infrastructure import runs
-from infrastructure.hosting.beginning import Request
+from infrastructure.hosting.became import Request
 from infrastructure.mapper import recorded_of
 from infrastructure.producers import earlier_batch, facts_digest, proposals_digest
 from infrastructure.recorder import stream_facts
