@@ -91,7 +91,7 @@ class Attending:
         if launching.pool.seats():
             self._looked_at = self._log.now()
             await self._each(LEFT_BEHIND, self._let_go)
-        if launching.busy():
+        if launching.here.busy():
             await self._each(INTERRUPTED, self._interrupt)
         if self._round % BURY_EACH == 1:
             await self._each(LOST, self._bury)
@@ -125,7 +125,7 @@ class Attending:
         launching = self._hosting.launching
         while True:
             await asyncio.sleep(launching.lease_s / RENEWALS)
-            if launching.busy():
+            if launching.here.busy():
                 try:
                     await launching.renew()
                 except Exception as error:  # noqa: BLE001 - the next time may do
@@ -207,7 +207,7 @@ class Attending:
         if hosting.runs(target, place.name) is None:
             ask = Ask(
                 shape=Shape(kind="answer"),
-                turn_id=hosting.launching.mint(),
+                turn_id=hosting.launching.here.mint(),
                 owner=hosting.owner,
                 hosted=True,
                 continues=True,

@@ -106,8 +106,8 @@ class Hosting:
         self._launching: Final = launching
         self._configurations: Final = configurations
         self._locks: Final = Locks()
-        self.owner: Final = launching.owner
-        launching.promote = self.promote
+        self.owner: Final = launching.here.owner
+        launching.here.promote = self.promote
 
     @property
     def launching(self) -> Launching:
@@ -156,7 +156,7 @@ class Hosting:
 
     def runs(self, target: Target, turn_id: str) -> Live | None:
         """Return a turn that runs here, by its id."""
-        live = self._launching.live(SeatKey(target.project_id, target.session_id))
+        live = self._launching.here.live(SeatKey(target.project_id, target.session_id))
         return live if live is not None and live.turn_id == turn_id else None
 
     async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool | None:
@@ -168,7 +168,7 @@ class Hosting:
             NoSuchSession: there is no such session.
         """
         key = SeatKey(target.project_id, target.session_id)
-        live = self._launching.live(key)
+        live = self._launching.here.live(key)
         if live is not None:
             await self._launching.stop(live, reason, caller.actor)
             return True
@@ -244,7 +244,7 @@ class Hosting:
     async def expired(self, target: Target, gate_id: str) -> None:
         """Have a harness that waits here go on without an answer: nobody gave one in time."""
         key = SeatKey(target.project_id, target.session_id)
-        live = self._launching.live(key)
+        live = self._launching.here.live(key)
         nobody = [(gate_id, Answer(verdict="denied", message=UNANSWERED))]
         if live is not None and live.run is not None:
             await live.run.answer(gate_id, nobody[0][1], consumed=True)
@@ -290,7 +290,7 @@ class Hosting:
             NoSuchHarness: it would begin a turn on one that there is not.
         """
         ask = replace(ask, lease_s=self._launching.lease_s)
-        if self._launching.closing:
+        if self._launching.here.closing:
             ask = replace(ask, standing="shutting-down")
         if ask.configure is not None:
             found = self._configurations.changed(json_of(ask.configure.config))
@@ -315,7 +315,7 @@ class Hosting:
         once: IdempotencyKey | None,
     ) -> Took:
         launching = self._launching
-        live = launching.live(key)
+        live = launching.here.live(key)
         held = None if live is not None else self._checked_out(key)
         seat = live.seat if live is not None else held.seat if held is not None else None
         if seat is not None:
@@ -326,11 +326,11 @@ class Hosting:
             held_seat = HeldSeat(seat_id=seat.seat_id, alive=alive, busy=busy, pin=pin)
             ask = replace(ask, seat=held_seat)
         means = Means(
-            new=NewSeat(seat_id=launching.mint()),
-            facets={} if seat is None else launching.facets_of(seat.seat_id),
+            new=NewSeat(seat_id=launching.here.mint()),
+            facets={} if seat is None else launching.here.facets_of(seat.seat_id),
             only_warm=True,
             request=request,
-            queue_id=launching.mint(),
+            queue_id=launching.here.mint(),
         )
         asked = _Asked(target=target, key=key, ask=ask, means=means, caller=caller, once=once)
         used = False
@@ -418,7 +418,7 @@ class Hosting:
         """Record it, if there is where; the answer does not depend on it."""
         if asked.ask.queue_id is not None and refusal.code in _PASSING:
             return  # it goes on waiting
-        self._launching.counting.refused(refusal.code)
+        self._launching.here.counting.refused(refusal.code)
         if refusal.code in {"no-such-session", "shutting-down"}:
             return
         with suppress(Refusal, *UNREACHABLE):
@@ -478,7 +478,7 @@ class Hosting:
                 detail=None if detail is None else detail.decode(),
             )
         except PoolFull as full:
-            launching.counting.refused("pool-full")
+            launching.here.counting.refused("pool-full")
             return Took(dispatched=done, full=full.retry_after_s)
         except (SeatBusy, PoolClosed):
             return Took(dispatched=done, full=1)

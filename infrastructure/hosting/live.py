@@ -12,7 +12,7 @@ from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.journal import LogJournal
 from infrastructure.hosting.outcomes import Finished, Lost, Paused
 from infrastructure.hosting.turn_run import TurnRun
-from infrastructure.pool.seats import Seat
+from infrastructure.pool.seats import Seat, SeatKey
 
 Settled = Finished | Paused | Lost
 Watcher = Callable[[Mapping[str, JsonValue]], None]
@@ -51,6 +51,11 @@ class Live:
     dispatch_ms: int = 0
     starting: "asyncio.Task[None] | None" = None
     settled: "asyncio.Future[Settled]" = field(default_factory=asyncio.Future)
+
+    @property
+    def key(self) -> SeatKey:
+        """Return what the session's seat goes by."""
+        return SeatKey(self.target.project_id, self.target.session_id)
 
     @property
     def is_over(self) -> bool:

@@ -19,7 +19,8 @@ from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosts import Hosting
-from infrastructure.hosting.launching import Launching, Told
+from infrastructure.hosting.launching import Launching
+from infrastructure.hosting.running import Told
 
 
 @asynccontextmanager

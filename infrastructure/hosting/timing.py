@@ -5,6 +5,7 @@
 while gates were open, `record` while the log was written to, `total` since the request came.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
@@ -61,3 +62,8 @@ class Timing:
         found["record"] = round(self._recorded)
         found["total"] = round(self._clock() - self._started)
         return found
+
+
+def loop_ms() -> float:
+    """Return the time by the event loop's clock, in milliseconds."""
+    return asyncio.get_running_loop().time() * 1_000

@@ -1,0 +1,275 @@
+"""How is one turn run on a harness: started, told what is said, gone on with, or tried once more?
+
+Each turn has a task of its own; how it left is recorded before anybody is told.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from sqlalchemy import Connection
+
+from domain import events as e
+from domain.dispatch.decision import dispatch
+from domain.dispatch.outcomes import Begin
+from domain.json_text import JsonValue
+from domain.messages import parts_of, readable
+from domain.raw_json import RawJson, dumped
+from domain.refusals import Refusal
+from infrastructure import runs
+from infrastructure.command_handler import Target
+from infrastructure.composition import Turnlog
+from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Prompt, Start
+from infrastructure.hosting.became import Dispatched
+from infrastructure.hosting.configured import Configuration, Configurations
+from infrastructure.hosting.here import Here
+from infrastructure.hosting.journal import UNREACHABLE
+from infrastructure.hosting.leaving import Leaving
+from infrastructure.hosting.live import Live
+from infrastructure.hosting.outcomes import Lost
+from infrastructure.hosting.patience import patiently
+from infrastructure.hosting.seeds import carried, resumed, seed_of, short_of
+from infrastructure.hosting.timing import loop_ms
+from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnRun
+from infrastructure.pool.seats import PoolClosed, PoolFull, SeatBusy
+from infrastructure.reading.files import with_files_of
+from infrastructure.reading.sessions import session_head
+from infrastructure.runner import Attempt
+
+BROKEN: Final = "broken"
+SHUTDOWN: Final = "shutdown"
+RETRIED: Final = "continuation-failed"
+_LOGGER: Final = logging.getLogger("turnlog")
+Told = Mapping[str, JsonValue]
+
+
+class Running:
+    """The lives of the turns of this server, on their harnesses."""
+
+    def __init__(
+        self,
+        log: Turnlog,
+        here: Here,
+        harnesses: Harnesses,
+        configurations: Configurations,
+        fan_out: Callable[[Target, str, Told], None],
+    ) -> None:
+        """Take what runs here, what starts harnesses, and who is told of each piece they say."""
+        self._log: Final = log
+        self._here: Final = here
+        self._harnesses: Final = harnesses
+        self._configurations: Final = configurations
+        self._limits: Final = log.settings.pool
+        self._fan_out: Final = fan_out
+        self.leaving: Final = Leaving(here, self._retry)
+
+    async def guarded(self, live: Live, work: Coroutine[object, object, None]) -> None:
+        """Do what a turn needs; whatever it breaks by, nobody waits for it for ever."""
+        try:
+            await work
+        except (Exception, asyncio.CancelledError) as error:
+            _LOGGER.error("a hosted turn was given up: %s", type(error).__qualname__)  # noqa: TRY400
+            if self._here.has(live):
+                await self.leaving.left(live, Lost(reason=BROKEN))
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+    async def start(self, live: Live, done: Dispatched) -> None:
+        """Start a harness that knows the history, and run the turn on it."""
+        began = loop_ms()
+        live.starting = asyncio.current_task()
+        try:
+            _check_wanted(live)
+            fresh = done.turn_id if isinstance(done.decision, Begin) else None
+            seed, config = await patiently(
+                self._log,
+                lambda connection: (
+                    seed_of(connection, live.target, fresh),
+                    self._configuration(connection, live.target),
+                ),
+            )
+            replay = loop_ms() - began
+            live.config_fingerprint = config.wanted.fingerprint
+            self._here.apply(live.seat.seat_id, config.facets)
+            harness = await self._harnesses.start(
+                Start(
+                    project_id=live.target.project_id,
+                    session_id=live.target.session_id,
+                    harness=config.harness,
+                    config=config.config,
+                    workspace=config.workspace,
+                    seed=seed if seed.messages else None,
+                )
+            )
+        except HarnessFailed as failed:
+            await self.leaving.failed(live, failed.code, failed.detail)
+            return
+        except asyncio.CancelledError:
+            reason, by = live.cancelled or (SHUTDOWN, None)
+            await self.leaving.interrupted(live, reason, by)
+            return
+        except (Refusal, *UNREACHABLE) as error:
+            _LOGGER.warning("a turn was given up: %s", type(error).__qualname__)
+            await self.leaving.left(live, Lost(reason=type(error).__name__))
+            return
+        finally:
+            live.starting = None
+        if not self._here.pool.seat_harness(live.seat, harness):
+            await self.leaving.failed(live, "shutdown", "the server is stopping")
+            return
+        timings = {"harness_start": round(loop_ms() - began - replay), "replay": round(replay)}
+        await self.run(live, done, harness, timings=timings)
+
+    async def run(
+        self,
+        live: Live,
+        done: Dispatched,
+        harness: Harness,
+        *,
+        timings: Mapping[str, int] | None = None,
+        may_retry: bool = False,
+    ) -> None:
+        """Run the turn on a harness that is there, from what is said to how it leaves."""
+        decided = []
+        continues = not isinstance(done.decision, Begin)
+        if continues and done.found.key is not None:
+            key, turn_ids = done.found.key, _turn_ids(done)
+            decided = await patiently(
+                self._log, lambda connection: carried(connection, key, turn_ids)
+            )
+        parts = [] if continues else await self._input(live.target, done)
+        live.run = TurnRun(
+            Hosted(
+                turn_id=live.turn_id,
+                seat_id=live.seat.seat_id,
+                owner=self._here.owner,
+                parking=Parking(
+                    config_fingerprint=live.config_fingerprint,
+                    prior_was_sent=live.prior_was_sent,
+                    idle_ttl_s=self._limits.idle_ttl_s if self._limits.enabled else 0,
+                    approval_ttl_s=self._limits.approval_ttl_s if self._limits.enabled else 0,
+                ),
+                decided=tuple(decided),
+                timings={"dispatch": live.dispatch_ms, **(timings or {})},
+                started_ms=live.came_ms,
+                may_retry=may_retry,
+            ),
+            harness,
+            live.journal,
+            Surroundings(
+                mint=self._here.mint,
+                clock=loop_ms,
+                fan_out=lambda delta: self._tell(live, delta),
+            ),
+        )
+        if live.cancelled is not None:
+            await self.leaving.left(live, await live.run.cancel(*live.cancelled))
+            return
+        prompt = Prompt(parts=parts, resumed_calls=resumed(decided))
+        await self.leaving.left(live, await live.run.begin(prompt))
+
+    async def going_on(
+        self, live: Live, answers: Sequence[tuple[str, Answer]], *, consumed: bool
+    ) -> None:
+        """Have a harness that waits go on with what its gates were answered."""
+        assert live.run is not None  # noqa: S101 - what is paused has a run
+        told = [
+            await live.run.answer(gate_id, answer, consumed=consumed) for gate_id, answer in answers
+        ]
+        if not any(told):
+            await self._let_wait(live)
+        await self.leaving.left(live, await live.run.going_on())
+
+    async def _input(self, target: Target, done: Dispatched) -> list[dict[str, JsonValue]]:
+        """Return what is said to the harness: the newest message, its files in it."""
+        start = None if done.ask.start is None else done.ask.start.event
+        if not isinstance(start, e.TurnStarted) or not start.messages:
+            return []
+        parts = readable(parts_of(start.messages[-1]))
+        if not any(part.get("type") == "attachment" for part in parts):
+            return parts
+        return await patiently(
+            self._log, lambda connection: with_files_of(connection, target.project_id, parts)
+        )
+
+    async def _let_wait(self, live: Live) -> None:
+        """Let the lease of a turn go whose harness was told nothing: it is gone.
+
+        So whoever looks for decisions that nobody goes on with finds these.
+        """
+        fence, target = live.journal.fence, live.target
+
+        def write(attempt: Attempt) -> None:
+            run = runs.find_named(attempt.connection, target.project_id, target.session_id)
+            if run is not None and run.fence == fence and run.is_of(live.turn_id):
+                runs.release(attempt.connection, run.session_key, fence)
+
+        with suppress(*UNREACHABLE):
+            await self._log.write(write)
+
+    async def _retry(self, live: Live, code: str) -> None:
+        """Run once more, cold, what a parked harness failed at before anything came from it.
+
+        Only on a history that the log can tell; else the turn fails as the harness did.
+        """
+        detail = dumped({"failure": code})
+        reasons = await self._log.read(
+            lambda connection: short_of(self._log, connection, live.target)
+        )
+        if reasons or live.begun is None or not _may_be_cold(live.begun):
+            await self.leaving.failed(live, code, "the harness failed before anything came from it")
+            return
+        try:
+            seat = await self._here.pool.reserve(
+                live.key, replacing=live.seat, reason=RETRIED, detail=detail.decode()
+            )
+        except (PoolFull, SeatBusy, PoolClosed):
+            await self.leaving.failed(
+                live, code, "the harness failed, and no other could be started"
+            )
+            return
+        live.seat, live.run = seat, None
+        live.path, live.reason = "evicted", RETRIED
+        self._here.apply(seat.seat_id, live.begun.found.wanted.facets)
+        started = e.HarnessStarted(
+            seat_id=seat.seat_id,
+            owner=self._here.owner,
+            path="evicted",
+            turn_id=live.turn_id,
+            reason=RETRIED,
+            detail=RawJson(detail),
+            history_from="log",
+        )
+        try:
+            await live.journal.record([started])
+        except (Refusal, *UNREACHABLE) as error:
+            await self.leaving.left(live, Lost(reason=type(error).__name__))
+            return
+        await self.start(live, live.begun)
+
+    def _tell(self, live: Live, delta: Told) -> None:
+        live.tell(delta)
+        self._fan_out(live.target, live.turn_id, delta)
+
+    def _configuration(self, connection: Connection, target: Target) -> Configuration:
+        key, head, _ = session_head(connection, target)
+        return self._configurations.of(connection, key, head)
+
+
+def _may_be_cold(done: Dispatched) -> bool:
+    """Tell whether the request would have had a harness started, were there none."""
+    return isinstance(dispatch(replace(done.found.situation, seat=None)), Begin)
+
+
+def _check_wanted(live: Live) -> None:
+    if live.cancelled is not None:
+        raise asyncio.CancelledError
+
+
+def _turn_ids(done: Dispatched) -> list[str]:
+    """Return the turn that goes on, and the lost one that it goes on with."""
+    asked = [each.gate.turn_id for each in done.found.answered if each.gate is not None]
+    return list(dict.fromkeys([*asked, *([] if done.turn_id is None else [done.turn_id])]))
