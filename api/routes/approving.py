@@ -23,7 +23,8 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import answers_of_body, decisions
 from infrastructure.hosting.asking import Ask
-from infrastructure.hosting.hosts import Hosting, Took
+from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.took import Took
 from infrastructure.reading.approvals import gate, named_gate
 from infrastructure.reading.sessions import session_head
 

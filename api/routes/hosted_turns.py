@@ -27,8 +27,9 @@ from domain.json_text import JsonValue
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.hosting.hosts import Hosting, Took
+from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.live import Live
+from infrastructure.hosting.took import Took
 from infrastructure.reading.moment import moment
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["turns"])

@@ -69,6 +69,11 @@ class Here:
         """Return the turn that runs here for a session; one that is paused does not."""
         return self._live.get(key)
 
+    def runs(self, target: Target, turn_id: str) -> Live | None:
+        """Return a turn that runs here, by its id."""
+        live = self.live(SeatKey(target.project_id, target.session_id))
+        return live if live is not None and live.turn_id == turn_id else None
+
     def busy(self) -> int:
         """Return how many turns run here."""
         return len(self._live)

@@ -18,6 +18,8 @@ from infrastructure.reading.sessions import session_head
 from infrastructure.stored_records import QUEUED
 from infrastructure.view_rows import queued_of
 
+PASSING: Final = frozenset({"turn-in-progress", "compacting", "gate-open", "shutting-down"})
+"""Refusals of an input that waits after which it goes on waiting."""
 _WAITING: Final = Prepared(
     lambda _: (
         select(t.queue)
