@@ -18,6 +18,10 @@ Settled = Finished | Paused | Lost
 Watcher = Callable[[Mapping[str, JsonValue]], None]
 
 
+def _open() -> "asyncio.Future[Settled]":
+    return asyncio.get_running_loop().create_future()
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Live:
     """A hosted turn from its beginning to its end, paused times included.
@@ -50,7 +54,7 @@ class Live:
     came_ms: float | None = None
     dispatch_ms: int = 0
     starting: "asyncio.Task[None] | None" = None
-    settled: "asyncio.Future[Settled]" = field(default_factory=asyncio.Future)
+    settled: "asyncio.Future[Settled]" = field(default_factory=_open)
 
     @property
     def key(self) -> SeatKey:
@@ -75,7 +79,7 @@ class Live:
     def go_on(self) -> None:
         """Have whoever waits from now on wait for the next end or pause."""
         if self.settled.done():
-            self.settled = asyncio.get_running_loop().create_future()
+            self.settled = _open()
 
     async def wait(self) -> Settled:
         """Return how the turn ends, or pauses; whoever waits may be cancelled."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, text
 
@@ -161,6 +161,6 @@ def json_of(value: object) -> JsonValue:
 
 def _question(asked: e.GateOpened) -> str | None:
     """Return the question as it is kept beside its options."""
-    options: Any = json_of(asked.options)
+    options = json_of(asked.options)
     said = options.get("message") if isinstance(options, dict) else None
     return said if isinstance(said, str) else None
