@@ -42,15 +42,16 @@ def test_a_server_that_was_held_up_loses_its_turn_and_writes_nothing_more(
 
     a.signal(signal.SIGSTOP)
     try:
-        lost = b.over(silent, within=LEASE_S + 2 * LOOK_S + 5)
-        also = b.over(speaking, "speaking", within=LOOK_S)
+        lost = b.over(silent, within=LEASE_S + 2 * LOOK_S + 20)
+        also = b.over(speaking, "speaking", within=2 * LOOK_S + 20)
         next_one = b.said("Hello")
     finally:
         a.signal(signal.SIGCONT)
 
     assert (lost["status"], lost["reason"]) == ("interrupted", "owner-lost")
     assert also["reason"] == "owner-lost"
-    assert (next_one["status"], next_one["path"]) == ("completed", "evicted")
+    assert next_one["status"] == "completed"
+    assert next_one["path"] in {"cold", "evicted"}
     eventually(lambda: [pid for pid in agents if is_alive(pid)], lambda left: not left)
     eventually(a.process, lambda told: told["busy"] == 0)
     assert a.said("Hello")["status"] == "completed"
