@@ -5,7 +5,7 @@ is written. What was asked for once is recorded once, also where the first answe
 """
 
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final, cast, get_args
 
 from sqlalchemy import select
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -134,7 +134,7 @@ class LogJournal:
 
 def _step(event: e.SessionEvent) -> c.SessionCommand:
     if isinstance(event, _OWN):
-        return c.Note(event=event)
+        return c.Note(event=cast("Own", event))
     proposal = proposal_of(NAMES[type(event)], encode(fact(event)))
     return c.Record(proposal=proposal, imported=isinstance(event, e.GateWithdrawn))
 
