@@ -76,6 +76,13 @@ class Dispatched:
     again: bool = False
 
     @property
+    def leased(self) -> tuple[int, int]:
+        """Return the fence of a turn that runs by it, and the version at which it was given."""
+        assert self.fence is not None  # noqa: S101 - it was given with what was recorded
+        assert self.appended is not None  # noqa: S101
+        return self.fence, self.appended.head.version
+
+    @property
     def explain(self) -> str:
         """Return for a person why it goes on so."""
         return explain(self.decision, self.found.situation)

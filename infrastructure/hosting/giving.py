@@ -65,9 +65,8 @@ class Giving:
         launching = self._launching
         waiting = held.parked.run
         if isinstance(waiting, Live) and isinstance(done.decision, Deliver):
-            assert done.fence is not None  # noqa: S101 - it was given the lease
             waiting.seat = held.seat
-            waiting.journal.fence = done.fence
+            waiting.journal.lease(*done.leased)
             launching.go_on(waiting, await self._untold(done))
             return waiting
         return launching.warm(asked.target, done, held.seat, held.parked, asked.caller)

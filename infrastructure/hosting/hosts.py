@@ -153,22 +153,22 @@ class Hosting:
             held = self._launching.here.checked_out(key)
             if held is None:
                 return
-            waiting, fence = held.parked.run, None
+            waiting, leased = held.parked.run, None
             try:
                 if isinstance(waiting, Live):
                     waiting.seat = held.seat
-                    fence = await self._log.write(
+                    leased = await self._log.write(
                         lambda attempt: self._resumed(attempt, target, waiting)
                     )
             finally:
-                if fence is None:
+                if leased is None:
                     self._launching.park_again(held.parked, held.seat)
-            if isinstance(waiting, Live) and fence is not None:
-                waiting.journal.fence = fence
+            if isinstance(waiting, Live) and leased is not None:
+                waiting.journal.lease(*leased)
                 self._launching.go_on(waiting, nobody, consumed=True)
 
-    def _resumed(self, attempt: Attempt, target: Target, live: Live) -> int | None:
-        """Record that a parked harness goes on, and give it the lease.
+    def _resumed(self, attempt: Attempt, target: Target, live: Live) -> tuple[int, int] | None:
+        """Record that a parked harness goes on; return its lease's fence, and since which version.
 
         None if its turn is over, or was taken over meanwhile: then it does not go on.
         """
@@ -179,9 +179,10 @@ class Hosting:
         if run is None or run.fence != live.journal.fence or state.head.turn_id != turn_id:
             return None
         steps = [c.Note(event=resumed)]
-        handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
-        lease_s = self._launching.lease_s
-        return runs.take_over(attempt.connection, run, turn_id, self.owner, lease_s, handler.now())
+        done = handler.carry_out(attempt, target, steps, caller=Caller(), known=(key, state))
+        lease_s, now = self._launching.lease_s, handler.now()
+        fence = runs.take_over(attempt.connection, run, turn_id, self.owner, lease_s, now)
+        return fence, done.head.version
 
 
 def _word(refusal: Refusal) -> str:

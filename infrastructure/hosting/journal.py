@@ -37,18 +37,21 @@ _OWN: Final = get_args(Own)
 class LogJournal:
     """The log, as the holder of one lease writes to it."""
 
-    def __init__(
-        self, log: Turnlog, target: Target, turn_id: str, fence: int, caller: Caller
-    ) -> None:
-        """Take the lease's fence; the caller is whoever asked for the turn."""
+    def __init__(self, log: Turnlog, target: Target, turn_id: str, caller: Caller) -> None:
+        """Take the turn; the caller is whoever asked for it. Nothing is written before `lease`."""
         self._log: Final = log
         self._target: Final = target
         self._turn_id: Final = turn_id
         self._caller: Final = caller
-        self.fence = fence
+        self.fence = 0
         self._asked: Sequence[e.SessionEvent] | None = None
         self._before = 0
         self._version = 0
+
+    def lease(self, fence: int, version: int) -> None:
+        """Write with this fence from now on; what the turn has up to `version` was there before."""
+        self.fence = fence
+        self._version = max(self._version, version)
 
     async def record(self, events: Sequence[e.SessionEvent], *, release: bool = False) -> Stood:
         """Append all in one commit; see `Journal.record`.

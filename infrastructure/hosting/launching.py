@@ -147,8 +147,8 @@ class Launching:
 
     def _entered(self, target: Target, done: Dispatched, seat: Seat, caller: Caller) -> Live:
         assert done.turn_id is not None  # noqa: S101 - it was given the lease
-        assert done.fence is not None  # noqa: S101
-        journal = LogJournal(self._log, target, done.turn_id, done.fence, caller)
+        journal = LogJournal(self._log, target, done.turn_id, caller)
+        journal.lease(*done.leased)
         came = done.ask.came_ms
         live = Live(
             target=target,

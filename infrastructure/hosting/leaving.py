@@ -13,6 +13,7 @@ from domain.refusals import Refusal
 from infrastructure.command_handler import Target
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
+from infrastructure.hosting.journal_port import StoreAway
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.outcomes import Finished, Lost, Outcome, Paused, Retriable
 from infrastructure.pool.seats import Pin, Seat, Warmth
@@ -116,7 +117,7 @@ class Leaving:
         """Record the end of a turn that had no run."""
         try:
             stood = await live.journal.record([event], release=True)
-        except (Refusal, *UNREACHABLE) as why:
+        except (Refusal, StoreAway) as why:
             await self.left(live, Lost(reason=type(why).__name__))
             return
         reason = event.reason if isinstance(event, e.TurnInterrupted) else None

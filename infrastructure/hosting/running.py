@@ -27,6 +27,7 @@ from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.configured import Configuration, Configurations
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
+from infrastructure.hosting.journal_port import StoreAway
 from infrastructure.hosting.leaving import Leaving
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.outcomes import Lost
@@ -245,7 +246,7 @@ class Running:
         )
         try:
             await live.journal.record([started])
-        except (Refusal, *UNREACHABLE) as error:
+        except (Refusal, StoreAway) as error:
             await self.leaving.left(live, Lost(reason=type(error).__name__))
             return
         await self.start(live, live.begun)
