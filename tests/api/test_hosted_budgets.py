@@ -26,6 +26,8 @@ from tests.databases import DatabaseKind
 
 HISTORY: Final[Mapping[str, int]] = {"warm-up": 3, "short": 3, "long": 300}
 """Each session, and how many turns of three events it has before anything is measured."""
+A_MATTER_OF_TIME: Final = 2
+"""Round trips more, where what is asked at once is sent a little apart."""
 
 
 @dataclass(slots=True)
@@ -186,7 +188,7 @@ def test_no_hosted_turn_costs_more_than_its_budget_however_long_its_session(
         for what, found, most in zip(
             Cost._fields, cost, BUDGETS[name].of(database_kind), strict=True
         )
-        if found > most
+        if found > most + (A_MATTER_OF_TIME if what == "trips" else 0)
     ]
     assert above == []
     # A new harness is told all of the history, which is read in pages.

@@ -43,7 +43,8 @@ def counted(store: Store) -> Generator[tuple[Connection, list[str]]]:
 
     class Noting(psycopg.Cursor[Any]):
         def execute(self, query: Any, *arguments: Any, **options: Any) -> Self:  # noqa: ANN401
-            seen.append(str(query))
+            if self.connection is driver:  # others may ask meanwhile, of other connections
+                seen.append(str(query))
             return super().execute(query, *arguments, **options)
 
     class NotingRaw(Noting, psycopg.RawCursor[Any]):
