@@ -15,6 +15,7 @@ from api.shapes import Shape, readiness_headers
 from api.writing import Once, Written, once, replay_headers
 from domain.raw_json import dumped
 from domain.refusals import NoSuchSession
+from domain.state import GONE
 from infrastructure.command_handler import Appended, Target
 from infrastructure.composition import Turnlog
 from infrastructure.idempotency import Kept
@@ -53,7 +54,7 @@ async def moved_once(
 
     def again(attempt: Attempt, kept: Kept) -> tuple[bytes, Headers]:
         key, state = log.handler.state(attempt, target)
-        if state.head.status in {"absent", "deleted"}:
+        if state.head.status in GONE:
             raise NoSuchSession
         readiness = log.handler.readiness(attempt, state, key)
         return kept.result, readiness_headers(readiness, state.head)

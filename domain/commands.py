@@ -74,6 +74,13 @@ class RestoreSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeSession:
+    """Destroy what was said in a deleted session, for ever; `usage` is what is kept of it."""
+
+    usage: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InterruptTurn:
     """End the turn from outside, if it has not ended."""
 
@@ -249,6 +256,7 @@ SessionCommand: TypeAlias = (
     | UnarchiveSession
     | DeleteSession
     | RestoreSession
+    | PurgeSession
     | InterruptTurn
     | Rewind
     | Redo

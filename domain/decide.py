@@ -24,7 +24,7 @@ from domain.refusals import (
     VersionMoved,
 )
 from domain.standing import known_turn
-from domain.state import Head, State
+from domain.state import GONE, Head, State
 
 SESSION_LIMIT: Final = 1_000_000
 _OfPresent: TypeAlias = (
@@ -64,10 +64,11 @@ def decide(state: State, command: c.SessionCommand) -> tuple[Decided, ...]:
             if head.status == "archived" and not imported:
                 raise SessionIsArchived
             return decide_record(state, proposal, imported=imported)
-        case c.RestoreSession():
-            return _restored(head)
+        case c.RestoreSession() | c.PurgeSession():
+            return _of_deleted(head, command)
         case _:
-            _require_present(head)
+            if not _ends_after_it(head, command):
+                _require_present(head)
             return _changed(state, command)
 
 
@@ -131,18 +132,35 @@ def _ended(
             assert_never(command)
 
 
-def _restored(head: Head) -> tuple[Decided, ...]:
-    if head.status == "absent":
+def _of_deleted(head: Head, command: c.RestoreSession | c.PurgeSession) -> tuple[Decided, ...]:
+    if head.status in {"absent", "purged"}:
         raise NoSuchSession
     if head.status != "deleted":
         raise SessionNotDeleted
-    return (fact(e.SessionRestored()),)
+    if isinstance(command, c.RestoreSession):
+        return (fact(e.SessionRestored()),)
+    purged = e.SessionPurged(
+        events=head.version - head.base_version,
+        forked_from=head.forked_from,
+        base_version=head.base_version,
+        usage=command.usage,
+    )
+    return (fact(purged),)
+
+
+def _ends_after_it(head: Head, command: _OfPresent) -> bool:
+    """Tell whether it is told of a deleted session that its harness went: that revives nothing."""
+    match command:
+        case c.Note(event=e.HarnessEvicted()):
+            return head.status == "deleted"
+        case _:
+            return False
 
 
 def _begin(state: State, command: c.BeginBatch) -> tuple[Decided, ...]:
     """The checks before a batch's events, in the order that the contract gives them."""
     head = state.head
-    if head.status == "deleted" or (head.status == "absent" and command.open is None):
+    if head.status in GONE and (head.status != "absent" or command.open is None):
         raise NoSuchSession
     if command.batch is not None:
         _check_producer(state, command.batch, opens_with_loss=command.opens_with_loss)
@@ -206,5 +224,5 @@ def _opened(command: c.OpenSession) -> tuple[Decided, ...]:
 
 
 def _require_present(head: Head) -> None:
-    if head.status in {"absent", "deleted"}:
+    if head.status in GONE:
         raise NoSuchSession

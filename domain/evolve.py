@@ -25,7 +25,7 @@ from domain.evolve_queue import queue_changed
 from domain.evolve_turn import turn_ended, turn_started, used
 from domain.pieces import merge, summary_parts
 from domain.recorded import Recorded
-from domain.state import Changes, Loss, State
+from domain.state import Changes, Head, Loss, State
 
 
 def fold(facts: Iterable[Recorded]) -> State:
@@ -74,11 +74,27 @@ def evolve(state: State, fact: Recorded) -> Changes:
             | e.SessionRestored()
         ) as event:
             _session_changed(draft, event)
+        case e.SessionPurged() as event:
+            return _purged(fact, event)
         case _ as event:
             _other_changed(draft, event)
     if draft.version - draft.head.checkpoint >= EVERY or draft.move is not None:
         checked(draft)
     return draft.changes()
+
+
+def _purged(fact: Recorded, event: e.SessionPurged) -> Changes:
+    """Return what is left of a session by its last fact alone: what was before cannot be read."""
+    return Changes(
+        head=Head(
+            status="purged",
+            version=fact.envelope.version,
+            hash=fact.hash,
+            updated_at=fact.envelope.recorded_at,
+            forked_from=event.forked_from,
+            base_version=event.base_version,
+        )
+    )
 
 
 def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:

@@ -33,6 +33,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "session-unarchived": Kind(e.SessionUnarchived, 1, "none"),
         "session-deleted": Kind(e.SessionDeleted, 1, "none"),
         "session-restored": Kind(e.SessionRestored, 1, "none"),
+        "session-purged": Kind(e.SessionPurged, 1, "none"),
         "turn-started": Kind(e.TurnStarted, 1, "history"),
         "turn-completed": Kind(e.TurnCompleted, 1, "none"),
         "turn-failed": Kind(e.TurnFailed, 1, "history"),

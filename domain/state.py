@@ -15,7 +15,9 @@ from domain.fingerprints import EMPTY
 from domain.messages import Part, Role
 from domain.recorded import GENESIS, ProducerStamp
 
-Status: TypeAlias = Literal["absent", "open", "archived", "deleted"]
+Status: TypeAlias = Literal["absent", "open", "archived", "deleted", "purged"]
+GONE: Final[frozenset[Status]] = frozenset({"absent", "deleted", "purged"})
+"""Of a session that stands so, nothing is told, and nothing is recorded but its return."""
 TurnStatus: TypeAlias = Literal["running", "completed", "failed", "interrupted"]
 GateStatus: TypeAlias = Literal[
     "open", "allowed", "denied", "denied-by-policy", "answered", "expired", "withdrawn"
@@ -408,6 +410,9 @@ class State:
     def apply(self, changes: Changes) -> None:
         """Take over what a fact changed."""
         self.head = changes.head
+        if changes.head.status == "purged":
+            self._clear()
+            return
         for turn in changes.turns:
             self.turns[turn.turn_id] = turn
         for call in changes.calls:
@@ -426,6 +431,24 @@ class State:
             self.tail = changes.tail
         if changes.producer is not None:
             self.producers[changes.producer.producer_id] = changes.producer
+
+    def _clear(self) -> None:
+        for records in (
+            self.turns,
+            self.calls,
+            self.gates,
+            self.messages,
+            self.message_ids,
+            self.losses,
+            self.branches,
+            self.moves,
+            self.checkpoints,
+            self.seats,
+            self.queue,
+            self.producers,
+        ):
+            records.clear()
+        self.tail = Tail()
 
     def _apply_others(self, changes: Changes) -> None:
         for branch in changes.branches:

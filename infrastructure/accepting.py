@@ -22,7 +22,7 @@ from domain.refusals import (
     Refusal,
     TurnInProgress,
 )
-from domain.state import Head
+from domain.state import GONE, Head
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.proposing import proposal_of
 from infrastructure.runner import Attempt
@@ -78,7 +78,7 @@ def accept_gap(
 
 def _standing(head: Head, readiness: Readiness, gap: Gap) -> tuple[str, ...]:
     """Return the reasons that are accepted."""
-    if head.status in {"absent", "deleted"}:
+    if head.status in GONE:
         raise NoSuchSession
     codes = tuple(each.code for each in readiness.reasons if each.code not in NO_GAPS)
     if not codes:

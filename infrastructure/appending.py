@@ -29,7 +29,7 @@ from domain.refusals import (
     TurnFenced,
     TurnInProgress,
 )
-from domain.state import State
+from domain.state import GONE, State
 from infrastructure import leasing
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.leasing import Claim
@@ -176,7 +176,7 @@ def _taken_before(
     last = state.producers.get(stamp.producer_id)
     if key is None or last is None or last.epoch != stamp.epoch or last.sequence < stamp.sequence:
         return None
-    if state.head.status == "deleted":
+    if state.head.status in GONE:
         raise NoSuchSession
     handler.check_current(attempt, target, state.head)
     earlier = earlier_batch(attempt.connection, (target.project_id, target.session_id, key), stamp)

@@ -15,7 +15,7 @@ from domain.events.session import TitleBy
 from domain.fields import check_id, check_title
 from domain.forking import AT_FORK, beginning, fork_version
 from domain.refusals import InvalidValue, NoSuchSession, Refusal, SessionExists, VersionMoved
-from domain.state import Head, State
+from domain.state import GONE, Head, State
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.fork_records import records_of
 from infrastructure.lineages import NOBODY, Lineage, forked_from, lineage_of
@@ -108,7 +108,7 @@ def fork(
 def _find(
     connection: Connection, target: Target, key: int | None, head: Head, request: ForkRequest
 ) -> _Found:
-    if key is None or head.status == "deleted":
+    if key is None or head.status in GONE:
         raise NoSuchSession
     if request.expected_version not in {None, head.version}:
         raise VersionMoved(request.expected_version or 0, head.version)
@@ -140,7 +140,7 @@ def _is_there(
         return False
     head = state.head
     fact = fact_at(connection, key, head.base_version + 1)
-    if head.status == "deleted" or not isinstance(fact, SessionForked):
+    if head.status in GONE or not isinstance(fact, SessionForked):
         raise SessionExists
     anywhere = request.at is None and request.at_turn is None
     same_place = anywhere or fact.parent.version == stream.last

@@ -18,6 +18,7 @@ from domain.fields import TITLE_LIMIT
 from domain.graphemes import shortened
 from domain.identifiers import is_line, is_name
 from domain.refusals import ImportConflict
+from domain.state import GONE
 from infrastructure import tables as t
 from infrastructure.import_recall import Recalled, shared
 from infrastructure.import_sources import Lines
@@ -176,7 +177,7 @@ def find_known(
     )
     return Known(
         version=head.version,
-        deleted=head.status == "deleted",
+        deleted=head.status in GONE,
         title=head.title,
         title_by=head.title_by,
         markers=markers,

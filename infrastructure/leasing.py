@@ -6,7 +6,7 @@ one that leaves the turn paused or over lets it go. A turn that was never leased
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sqlalchemy import Connection
 
@@ -16,7 +16,7 @@ from domain.identifiers import is_id
 from domain.keys import Keys
 from domain.refusals import NoSuchSession, SessionDamaged
 from domain.standing import running_turn
-from domain.state import State, Turn
+from domain.state import GONE, State, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Appended, Target
 from infrastructure.lookup import find_head, look_up
@@ -27,7 +27,6 @@ from infrastructure.runner import Attempt
 from infrastructure.runs import Run
 
 Asking: TypeAlias = tuple[int, Sent] | None
-_GONE: Final = frozenset({"absent", "deleted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ def check(run: Run | None, state: State, claim: Claim) -> None:
         TurnFenced: with who holds it.
     """
     turn_id = state.head.turn_id
-    if state.head.status in _GONE:
+    if state.head.status in GONE:
         return
     leased = run is not None and run.is_of(turn_id) and _writes_to(turn_id, claim.proposals)
     runs.check_fence(run, turn_id if leased else None, claim.fence)
@@ -191,7 +190,7 @@ def _running(connection: Connection, target: Target, turn_id: str) -> tuple[Turn
     key, state = find_head(connection, target.project_id, target.session_id)
     if key is not None and not state.head.version:
         raise SessionDamaged
-    if key is None or state.head.status in _GONE:
+    if key is None or state.head.status in GONE:
         raise NoSuchSession
     wanted = Keys(turns=frozenset({turn_id} if is_id(turn_id) else ()))
     turn = running_turn(look_up(connection, key, state, wanted), turn_id)

@@ -43,6 +43,7 @@ export const GROUPS = [
       "session-unarchived",
       "session-deleted",
       "session-restored",
+      "session-purged",
     ],
   ],
   ["data", "Data", ["data-recorded"]],

@@ -16,6 +16,7 @@ const LISTED = [
   "session-unarchived",
   "session-deleted",
   "session-restored",
+  "session-purged",
   "turn-started",
   "turn-completed",
   "turn-failed",

@@ -36,6 +36,7 @@ from domain.json_text import raw_members
 from domain.raw_json import RawJson, dumped, without_raw
 from domain.readiness import readiness
 from domain.refusals import SessionExists
+from domain.state import GONE
 from domain.times import microseconds
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -212,9 +213,9 @@ def _open(
     try:
         return log.handler.carry_out(attempt, target, [command], caller=caller).created
     except SessionExists:
-        known = session(attempt.connection, target, deleted=True)
         opened = log.log.first(attempt.connection, target.project_id, target.session_id)
-        if known.head.status == "deleted" or not opened_alike(command, opened):
+        _, known = log.handler.state(attempt, target)
+        if known.head.status in GONE or not opened_alike(command, opened):
             raise
         return False
 

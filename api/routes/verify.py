@@ -13,6 +13,7 @@ from api.problems import Flaw, ProblemError
 from api.verification_shapes import verification_shape
 from domain.raw_json import dumped
 from domain.refusals import NoSuchSession
+from domain.state import GONE
 from infrastructure.lookup import find_head
 from infrastructure.verification import Receipt, verify
 
@@ -43,7 +44,7 @@ async def verify_session(request: Request, target: Session, log: Log) -> Respons
     def look(connection: Connection) -> None:
         # A session that lost its head is damaged, not gone.
         key, state = find_head(connection, target.project_id, target.session_id)
-        if key is None or state.head.status == "deleted":
+        if key is None or state.head.status in GONE:
             raise NoSuchSession
 
     await log.read(look, long=True)

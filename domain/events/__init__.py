@@ -49,6 +49,7 @@ from domain.events.session import (
     SessionConfigured,
     SessionDeleted,
     SessionOpened,
+    SessionPurged,
     SessionRenamed,
     SessionRestored,
     SessionUnarchived,
@@ -81,6 +82,7 @@ RecordKeepingEvent: TypeAlias = (
 )
 SessionEvent: TypeAlias = (
     SessionLifecycleEvent
+    | SessionPurged
     | TurnEvent
     | ContentEvent
     | HistoryEvent
@@ -141,6 +143,7 @@ __all__ = [
     "SessionForked",
     "SessionLifecycleEvent",
     "SessionOpened",
+    "SessionPurged",
     "SessionRenamed",
     "SessionRestored",
     "SessionUnarchived",

@@ -64,5 +64,21 @@ class SessionDeleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPurged:
+    """What was said in the session was destroyed; this is its last fact.
+
+    Attributes:
+        events: How many facts of its own came before; their envelopes stay.
+        forked_from: The session that it shared its history with, up to `base_version`.
+        usage: What its models used, as sums by day, model and currency; nothing that was said.
+    """
+
+    events: int
+    forked_from: str | None = None
+    base_version: int = 0
+    usage: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRestored:
     """The session came back into sight."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from domain.dispatch.decision import dispatch
 from domain.dispatch.outcomes import Decision, Deliver, Refuse
 from domain.standing import running_turn
-from domain.state import State
+from domain.state import GONE, State
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.became import Dispatched, Request
 from infrastructure.hosting.beginning import begin
@@ -54,7 +54,7 @@ def _check_continued(request: Request, known: tuple[int | None, State]) -> None:
     """Refuse to go on with a turn that does not run."""
     key, state = known
     turn_id = request.ask.continued
-    if turn_id is None or key is None or state.head.status in {"absent", "deleted"}:
+    if turn_id is None or key is None or state.head.status in GONE:
         return
     request.handler.check_current(request.attempt, request.target, state.head)
     running_turn(state, turn_id)

@@ -13,7 +13,7 @@ from domain import events as e
 from domain.dispatch.outcomes import Refuse
 from domain.keys import keys
 from domain.refusals import InputStarted, NoSuchSession, Refusal
-from domain.state import Turn
+from domain.state import GONE, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -76,7 +76,7 @@ class Hosting:
         def write(attempt: Attempt) -> bool | None:
             session_key, state = self._log.handler.state(attempt, target)
             turn_id = state.head.turn_id
-            if session_key is None or state.head.status in {"absent", "deleted"}:
+            if session_key is None or state.head.status in GONE:
                 raise NoSuchSession
             turn = None if turn_id is None else state.turns.get(turn_id)
             if turn_id is None or turn is None:

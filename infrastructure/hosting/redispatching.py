@@ -16,7 +16,7 @@ from domain.offloading import Incomplete, inline
 from domain.readiness import Readiness
 from domain.recorded import Recorded
 from domain.refusals import Fenced, NoSuchSession, RecordConflict
-from domain.state import Head, State
+from domain.state import GONE, Head, State
 from infrastructure import runs
 from infrastructure.hosting.became import Request
 from infrastructure.mapper import recorded_of
@@ -77,7 +77,7 @@ def replayed(request: Request, known: tuple[int | None, State]) -> Replayed | No
     if key is None or last is None or last.epoch != stamp.epoch or last.sequence < stamp.sequence:
         return None
     handler.check_current(attempt, target, state.head)
-    if state.head.status == "deleted":
+    if state.head.status in GONE:
         raise NoSuchSession
     stream = (target.project_id, target.session_id, key)
     earlier = earlier_batch(attempt.connection, stream, stamp)

@@ -31,7 +31,7 @@ from domain.json_text import JsonValue, parse
 from domain.keys import keys_of
 from domain.readiness import Readiness
 from domain.refusals import AmbiguousGate, NoSuchGate
-from domain.state import Gate, Head, State, Turn
+from domain.state import GONE, Gate, Head, State, Turn
 from domain.state import Seat as SeatRecord
 from infrastructure import runs
 from infrastructure.command_handler import CommandHandler, Target
@@ -116,7 +116,7 @@ def situate(
     """
     key, state = known or look(handler, attempt, target, ask)
     head, now = state.head, handler.now()
-    if key is None or head.status in {"absent", "deleted"}:
+    if key is None or head.status in GONE:
         return _nowhere(state, ask, handler.readiness(attempt, state, None))
     run = runs.find(attempt.connection, key) if head.turn_id is not None else None
     answered = [_answered(attempt, key, state, each, now) for each in ask.answers]
@@ -191,7 +191,7 @@ def _possible(ask: Ask) -> list[c.SessionCommand]:
 
 
 def _nowhere(state: State, ask: Ask, readiness: Readiness) -> Found:
-    gone: Standing = "deleted" if state.head.status == "deleted" else "absent"
+    gone: Standing = "absent" if state.head.status == "absent" else "deleted"
     return Found(
         key=None,
         state=state,

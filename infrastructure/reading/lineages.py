@@ -76,6 +76,7 @@ _CHILDREN: Final = Prepared(
         .where(
             t.heads.c.project_id == bindparam("project_id"),
             t.heads.c.forked_from == bindparam("session_id"),
+            t.heads.c.status != "purged",
             t.heads.c.session_key < bindparam("below"),
         )
         .order_by(t.heads.c.session_key.desc())

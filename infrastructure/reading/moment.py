@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, bindparam, select, true
 
 from domain.refusals import NoSuchSession, SessionDamaged
-from domain.state import Branch, Head, Turn
+from domain.state import GONE, Branch, Head, Turn
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
 from infrastructure.lineages import (
@@ -111,7 +111,7 @@ def moment(connection: Connection, target: Target, at: At | None = None) -> Mome
     if now.version is None:
         raise SessionDamaged
     key, head = int(now.stream_key), head_of(now)
-    if head.status in {"absent", "deleted"}:
+    if head.status in GONE:
         raise NoSuchSession
     shared = lineage(connection, key, head)
     through = _version(connection, key, head, shared, at)

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from domain.events import SessionOpened
 from domain.raw_json import RawJson
 from domain.refusals import NoSuchSession, SessionDamaged
-from domain.state import Head, Turn
+from domain.state import GONE, Head, Turn
 from infrastructure import tables as t
 from infrastructure.agreement import Agreement, agreement_of
 from infrastructure.blobs import whole
@@ -117,7 +117,7 @@ def session_head(
     key, state = find_head(connection, target.project_id, target.session_id)
     if key is not None and not state.head.version:
         raise SessionDamaged
-    gone = state.head.status == "absent" or (state.head.status == "deleted" and not deleted)
+    gone = state.head.status in GONE and not (deleted and state.head.status == "deleted")
     if key is None or gone:
         raise NoSuchSession
     turn = None
@@ -160,7 +160,9 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
         .order_by(*(column if query.ascending else column.desc() for column in order))
         .limit(query.limit)
     )
-    if query.status != "all":
+    if query.status == "all":
+        statement = statement.where(t.heads.c.status != "purged")
+    else:
         # A literal, so that the plan is one for this status, whatever the others are like.
         statement = statement.where(t.heads.c.status == literal_column(f"'{query.status}'"))
     if query.parent is None:

@@ -20,6 +20,24 @@ BEGIN
 END
 $$
 """
+# Once the newest fact of a session says that it is purged, what was said before it may go.
+_PURGED = """
+coalesce(
+    (SELECT type = 'session-purged' AND version > OLD.version FROM events
+     WHERE session_key = OLD.session_key ORDER BY version DESC LIMIT 1),
+    false
+)
+"""
+_POSTGRES_BODIES_GUARD = f"""
+CREATE FUNCTION turnlog_kept_until_purged() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF {_PURGED} THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$
+"""
 
 
 def upgrade() -> None:
@@ -483,6 +501,8 @@ def downgrade() -> None:
         else:
             op.execute(f"DROP TRIGGER {table}_append_only ON {table}")
             op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
+            if table == "bodies":
+                op.execute(f"DROP TRIGGER {table}_kept ON {table}")
     for table in (
         "blob_references",
         "blobs",
@@ -516,6 +536,7 @@ def downgrade() -> None:
         op.drop_table(table)
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION turnlog_append_only()")
+        op.execute("DROP FUNCTION turnlog_kept_until_purged()")
 
 
 def _create_writers() -> None:
@@ -601,6 +622,14 @@ def _create_lineages() -> None:
         unique=False,
         sqlite_where=sa.text("forked_from IS NOT NULL"),
         postgresql_where=sa.text("forked_from IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_heads_deleted",
+        "heads",
+        ["updated_at", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("status = 'deleted'"),
+        postgresql_where=sa.text("status = 'deleted'"),
     )
     op.create_table(
         "lineages",
@@ -745,18 +774,27 @@ def _forbid_changes() -> None:
     """Make the database itself refuse to change or remove what was recorded."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(_POSTGRES_GUARD)
+        op.execute(_POSTGRES_BODIES_GUARD)
     for table in APPEND_ONLY:
+        may_go = table == "bodies"
         if op.get_bind().dialect.name == "sqlite":
             for change in ("update", "delete"):
+                unless = f"WHEN NOT {_PURGED}" if may_go and change == "delete" else ""
                 op.execute(
                     f"CREATE TRIGGER {table}_no_{change} BEFORE {change.upper()} ON {table} "
-                    f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+                    f"{unless} BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
                 )
         else:
+            changes = "UPDATE" if may_go else "UPDATE OR DELETE"
             op.execute(
-                f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
+                f"CREATE TRIGGER {table}_append_only BEFORE {changes} ON {table} "
                 "FOR EACH ROW EXECUTE FUNCTION turnlog_append_only()"
             )
+            if may_go:
+                op.execute(
+                    f"CREATE TRIGGER {table}_kept BEFORE DELETE ON {table} "
+                    "FOR EACH ROW EXECUTE FUNCTION turnlog_kept_until_purged()"
+                )
             op.execute(
                 f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
                 "FOR EACH STATEMENT EXECUTE FUNCTION turnlog_append_only()"

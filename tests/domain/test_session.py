@@ -5,6 +5,8 @@ import pytest
 from domain import commands as c
 from domain import events as e
 from domain.events.session import Parent
+from domain.evolve import fold
+from domain.raw_json import RawJson
 from domain.refusals import (
     InvalidValue,
     NoSuchSession,
@@ -13,7 +15,18 @@ from domain.refusals import (
     SessionNotDeleted,
     TurnInProgress,
 )
-from tests.scenario import OPENED, asked, folded, given, interrupted, record, returned, started
+from domain.state import Head
+from tests.scenario import (
+    OPENED,
+    asked,
+    folded,
+    given,
+    interrupted,
+    record,
+    recorded,
+    returned,
+    started,
+)
 
 
 def test_a_session_is_opened_with_what_it_was_asked_for() -> None:
@@ -138,7 +151,10 @@ def test_a_deleted_session_interrupts_what_runs_and_withdraws_what_waits() -> No
     given(OPENED).when(c.DeleteSession()).then(e.SessionDeleted())
 
 
-@pytest.mark.parametrize("history", [(), (OPENED, started(), e.SessionDeleted())])
+PURGED = (OPENED, started(), e.SessionDeleted(), e.SessionPurged(events=3))
+
+
+@pytest.mark.parametrize("history", [(), (OPENED, started(), e.SessionDeleted()), PURGED])
 @pytest.mark.parametrize(
     "command",
     [
@@ -161,6 +177,36 @@ def test_a_deleted_session_is_restored() -> None:
     given(OPENED).when(c.RestoreSession()).then_refused(SessionNotDeleted)
     given().when(c.RestoreSession()).then_refused(NoSuchSession)
     assert folded(OPENED, e.SessionDeleted(), e.SessionRestored()).head.status == "open"
+
+
+def test_a_deleted_session_is_purged_once_and_for_ever() -> None:
+    usage = RawJson(b"[]")
+    given(OPENED, started(), e.SessionDeleted()).when(c.PurgeSession(usage=usage)).then(
+        e.SessionPurged(events=3, usage=usage)
+    )
+    given(OPENED).when(c.PurgeSession()).then_refused(SessionNotDeleted)
+    given().when(c.PurgeSession()).then_refused(NoSuchSession)
+    given(*PURGED).when(c.PurgeSession()).then_refused(NoSuchSession)
+    given(*PURGED).when(c.RestoreSession()).then_refused(NoSuchSession)
+    given(*PURGED).when(c.OpenSession()).then_refused(SessionExists, "session_id")
+    given(*PURGED).when(c.BeginBatch(events=1, open=c.OpenSession())).then_refused(NoSuchSession)
+
+
+def test_of_a_purged_session_nothing_is_left_but_where_its_log_ends() -> None:
+    facts = recorded(*PURGED)
+    state = fold(facts)
+    assert state.head == Head(status="purged", version=4, hash=facts[-1].hash, updated_at=4_000_000)
+    assert state == fold(facts[-1:])  # so that what cannot be read any more is not missed
+    assert not state.turns
+
+
+def test_that_a_harness_went_is_recorded_of_a_deleted_session() -> None:
+    started = e.HarnessStarted(seat_id="seat-1", owner="host-1", path="cold")
+    gone = e.HarnessEvicted(seat_id="seat-1", owner="host-1", reason="history")
+    given(OPENED, started, e.SessionDeleted()).when(c.Note(event=gone)).then(gone)
+    given(*PURGED).when(c.Note(event=gone)).then_refused(NoSuchSession)
+    others = c.Note(event=e.HarnessResumed(seat_id="seat-1", owner="host-1"))
+    given(OPENED, started, e.SessionDeleted()).when(others).then_refused(NoSuchSession)
 
 
 def test_an_archived_session_is_archived_again_once_its_deletion_is_taken_back() -> None:

@@ -31,6 +31,12 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
     "session-unarchived": e.SessionUnarchived(),
     "session-deleted": e.SessionDeleted(),
     "session-restored": e.SessionRestored(),
+    "session-purged": e.SessionPurged(
+        events=41,
+        forked_from="chat-1",
+        base_version=7,
+        usage=RawJson(b'[{"day":20000,"model":"m","currency":"USD","input_tokens":10}]'),
+    ),
     "history-rewound": e.HistoryRewound(
         turn_id="t2",
         from_version=7,

@@ -59,6 +59,7 @@ PERMANENT = {
     "session-deleted": ("none", 1),
     "session-forked": ("none", 1),
     "session-opened": ("none", 1),
+    "session-purged": ("none", 1),
     "session-renamed": ("none", 1),
     "session-restored": ("none", 1),
     "session-unarchived": ("none", 1),
@@ -162,6 +163,7 @@ SMALLEST = {
     "records-lost": '{"count":3,"reason":"crash"}',
     "session-forked": '{"parent":{"session_id":"chat-1","version":7,"hash":"' + "0b" * 32 + '"}}',
     "session-configured": '{"config":{"model": "opus"}}',
+    "session-purged": '{"events":41}',
     "session-renamed": '{"title":"Another title"}',
     "tool-call-requested": (
         '{"turn_id":"t1","tool_call_id":"c1","name":"bash",'

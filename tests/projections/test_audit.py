@@ -28,6 +28,7 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
     (e.SessionUnarchived(), "the session was unarchived"),
     (e.SessionDeleted(), "the session was deleted"),
     (e.SessionRestored(), "the session was restored"),
+    (e.SessionPurged(events=3), "what was said in the session was destroyed"),
     (
         e.TurnStarted(
             turn_id="t1",
