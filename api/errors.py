@@ -28,6 +28,8 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.SessionExists: "session-exists",
     r.SessionIsArchived: "session-archived",
     r.SessionNotDeleted: "session-not-deleted",
+    r.SessionDeleting: "session-deleting",
+    r.HasForks: "has-forks",
     r.SessionFull: "session-full",
     r.VersionMoved: "version-mismatch",
     r.HeadAheadOfLog: "head-ahead-of-log",

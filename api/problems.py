@@ -211,6 +211,19 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     "session-not-deleted": ProblemType(
         409, "The session is not deleted", "refresh", "Only a deleted session can be restored."
     ),
+    "session-deleting": ProblemType(
+        409,
+        "The session is being deleted",
+        "retry",
+        "Nothing begins in it any more. Once it is deleted it is not there (404); if it is not, as "
+        "after an error, it takes turns again.",
+    ),
+    "has-forks": ProblemType(
+        409,
+        "The session has forks",
+        "give-up",
+        "Other sessions share its history, so it cannot be purged before them.",
+    ),
     "session-full": ProblemType(
         409, "The session is full", "give-up", "A session holds at most 1,000,000 events."
     ),

@@ -61,6 +61,22 @@ class SessionNotDeleted(Refusal):
         super().__init__("the session is not deleted")
 
 
+class HasForks(Refusal):
+    """Other sessions share the history that is to be destroyed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the session has forks that share its history; they have to be purged first"
+        )
+
+
+class SessionDeleting(Refusal):
+    """The session is about to be deleted; nothing begins in it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the session is being deleted")
+
+
 class SessionFull(Refusal):
     """The session has as many events as a session can hold."""
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, select
 
-from domain.events import SessionForked
 from domain.evolve import evolve
 from domain.forking import beginning
 from domain.refusals import NoSuchSession
@@ -18,8 +17,7 @@ from infrastructure.blobs import completed
 from infrastructure.lineages import NOBODY, Lineage, forked_from
 from infrastructure.mapper import recorded_of
 from infrastructure.prepared import Prepared
-from infrastructure.recorder import WITH_BODIES
-from infrastructure.serialization import decode
+from infrastructure.recorder import WITH_BODIES, parent_of
 from infrastructure.stored_stream import Stream, find_stream, stored_facts
 
 _FIRST: Final = Prepared(
@@ -52,11 +50,11 @@ def _parent(connection: Connection, stream: Stream) -> Stream | None:
     row = _FIRST.run(connection, {"session_key": stream.key}).first()
     if row is None:
         return None
-    fact = decode(row.type, row.schema, None if row.body is None else bytes(row.body))
-    if not isinstance(fact, SessionForked) or fact.parent.version != row.version - 1:
+    session_id = parent_of(connection, stream.key, row)
+    if session_id is None:
         return None
     try:
-        parent = find_stream(connection, stream.project_id, fact.parent.session_id)
+        parent = find_stream(connection, stream.project_id, session_id)
     except NoSuchSession:
         return None
     return replace(parent, last=min(row.version - 1, stream.last))

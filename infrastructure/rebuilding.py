@@ -24,6 +24,7 @@ from infrastructure.commit import ORDINAL_BITS, Contended
 from infrastructure.database import Readable
 from infrastructure.lineages import NOBODY, Ancestor, lineage_row, note
 from infrastructure.mapper import recorded_of
+from infrastructure.recorder import purged_at
 from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
 from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
@@ -112,7 +113,12 @@ class _Folded:
     def catch_up(self, connection: Connection) -> None:
         """Fold what the log has got since."""
         stream = replace(self._stream, last=last_version(connection, self._stream.key))
-        if not self._state.head.version:
+        purged = purged_at(connection, stream.key)
+        if purged is not None and self._state.head.status != "purged":
+            # Its last fact alone tells what is left; whatever else was read is no more.
+            self._own, self._lineage, self._named = self._state, NOBODY, {}
+            self._state.head = Head(version=purged - 1)
+        elif not self._state.head.version:
             self._state, self._lineage = folded_on(connection, stream)
             self._own = State() if self._lineage else self._state
         for stored in stored_facts(connection, stream, after=self._state.head.version):

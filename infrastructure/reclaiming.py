@@ -7,6 +7,7 @@ free within it. Nothing that was said is removed.
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -93,6 +94,10 @@ def _reclaim_sqlite(database: Database, free: Callable[[Path], int], *, quick: b
         room = free(main.parent)
         if room < needed:
             raise NoRoom(needed, room)
+        for name in _indexes(database):
+            # What was removed from it stays in it until its pieces are merged.
+            with suppress(sqlite3.DatabaseError):  # one that is broken is made anew some day
+                run(f"INSERT INTO {name} ({name}) VALUES ('optimize')")  # noqa: S608 - ours
         try:
             run("VACUUM")
         except sqlite3.OperationalError as error:
@@ -115,6 +120,15 @@ def _reclaim_postgresql(database: Database) -> None:
     with database.outside() as run:
         for name in names:
             run(f'VACUUM (ANALYZE) "{name}"')
+
+
+def _indexes(database: Database) -> Sequence[str]:
+    """Return the search indexes of SQLite."""
+    with database.read() as connection:
+        names = connection.execute(
+            text("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        ).scalars()
+        return [name for name in names if name.startswith("search_index_")]
 
 
 def _tables(connection: Connection) -> Sequence[str]:

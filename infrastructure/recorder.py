@@ -22,7 +22,7 @@ from eventsourcing.persistence import (
 from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy import exc as sa_exc
 
-from domain.events import SessionForked
+from domain.events import SessionForked, SessionPurged
 from domain.recorded import GENESIS, Envelope, ProducerStamp
 from infrastructure import tables as t
 from infrastructure.blobs import completed
@@ -83,6 +83,16 @@ _HASH: Final = Prepared(
         t.events.c.version == bindparam("version"),
     )
 )
+_LAST: Final = Prepared(
+    lambda _: (
+        select(t.events.c.version, t.events.c.type, t.events.c.schema, t.bodies.c.body)
+        .select_from(WITH_BODIES)
+        .where(t.events.c.session_key == bindparam("session_key"))
+        .order_by(t.events.c.version.desc())
+        .limit(1)
+    )
+)
+PURGED: Final = "session-purged"
 EVERYTHING: Final = 2**31 - 1
 
 
@@ -245,17 +255,39 @@ def stream_facts(
     lowest = min(hashes)
     before = _HASH.run(connection, {"session_key": key, "version": lowest - 1}).scalar_one_or_none()
     if before is None and lowest > 1:
-        before = _shared_hash(connection, stream[0], next(r for r in rows if r.version == lowest))
+        before = _shared_hash(connection, stream, next(r for r in rows if r.version == lowest))
     hashes[lowest - 1] = GENESIS if before is None else bytes(before)
     return [stored_fact(row, stream, hashes.get(row.version - 1, GENESIS)) for row in rows]
 
 
-def _shared_hash(connection: Connection, project_id: str, row: Any) -> bytes | None:  # noqa: ANN401 - a row
-    """Return the hash before a fork's first own fact."""
+def parent_of(connection: Connection, session_key: int, row: Any) -> str | None:  # noqa: ANN401 - a row
+    """Return the session that a fork was forked from, as its first own fact tells, or its last.
+
+    None if `row`, its first one, does not go on where that session was left.
+    """
     fact = decode(row.type, row.schema, None if row.body is None else bytes(row.body))
-    if not isinstance(fact, SessionForked):
+    if isinstance(fact, SessionForked):
+        return fact.parent.session_id if fact.parent.version == row.version - 1 else None
+    last = next(iter(_LAST.run(connection, {"session_key": session_key})), None)
+    if last is None or last.type != PURGED:
         return None
-    key = find_key(connection, project_id, fact.parent.session_id)
+    purged = decode(last.type, last.schema, None if last.body is None else bytes(last.body))
+    told = isinstance(purged, SessionPurged) and purged.base_version == row.version - 1
+    return purged.forked_from if isinstance(purged, SessionPurged) and told else None
+
+
+def purged_at(connection: Connection, session_key: int) -> int | None:
+    """Return the version of the fact that purged a session, if one did."""
+    last = next(iter(_LAST.run(connection, {"session_key": session_key})), None)
+    return last.version if last is not None and last.type == PURGED else None
+
+
+def _shared_hash(connection: Connection, stream: tuple[str, str, int], row: Any) -> bytes | None:  # noqa: ANN401 - a row
+    """Return the hash before a fork's first own fact."""
+    parent = parent_of(connection, stream[2], row)
+    if parent is None:
+        return None
+    key = find_key(connection, stream[0], parent)
     before = {"session_key": key, "version": row.version - 1}
     found = _HASH.run(connection, before).scalar_one_or_none()
     return None if found is None else bytes(found)

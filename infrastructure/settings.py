@@ -50,6 +50,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
     "harness_idle_timeout_s": "how long a harness may be silent while nobody is asked anything",
     "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
+    "deleted_keep_days": "how long a deleted session can be restored; `off` keeps it for ever",
     "harness_lease_s": "after how long of silence a server has lost the turns that it runs",
     **POOL_MEANINGS,
 }
@@ -76,6 +77,7 @@ class Settings:
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
+        deleted_keep_days: So many days after its deletion a session is purged; None for never.
         pool: How many harnesses are kept alive between turns, and for how long.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
@@ -93,6 +95,7 @@ class Settings:
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
     harness_lease_s: int = 30
+    deleted_keep_days: int | None = 30
     pool: PoolLimits = field(default_factory=PoolLimits)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -119,6 +122,9 @@ class Settings:
             "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
             "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
             "harness_lease_s": str(self.harness_lease_s),
+            "deleted_keep_days": "off"
+            if self.deleted_keep_days is None
+            else str(self.deleted_keep_days),
             **self.pool.shown(),
         }
 
@@ -166,6 +172,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
+        deleted_keep_days=_days(given, "deleted_keep_days"),
         pool=_pool(given),
         sources={name: given.source(name) for name in MEANINGS},
     )
@@ -326,6 +333,13 @@ def _flag(given: _Given, name: str, *, default: bool) -> bool:
     if text in TRUE | FALSE:
         return text in TRUE
     raise BadSetting(f"{given.called(name)} is none of true, false")
+
+
+def _days(given: _Given, name: str) -> int | None:
+    """Return a number of days, 30 if none is given; None for `off`."""
+    if given.text(name).lower() in FALSE - {"0"}:
+        return None
+    return _count(given, name, default=30, least=0, most=36_500)
 
 
 def _count(given: _Given, name: str, *, default: int, least: int, most: int) -> int:

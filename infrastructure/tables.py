@@ -290,6 +290,9 @@ heads = Table(
     Column("config_version", Integer),
     Column("approval_mode", String),
     Column("parent_session_id", String),
+    Column("parent_turn_id", String),
+    Column("parent_call_id", String),
+    Column("agent_id", String),
     Column("forked_from", String),
     Column("base_version", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -327,6 +330,13 @@ Index(
     heads.c.session_key,
     sqlite_where=text("status = 'deleted'"),
     postgresql_where=text("status = 'deleted'"),
+)
+
+Index(
+    "ix_heads_purged",
+    heads.c.session_key,
+    sqlite_where=text("status = 'purged'"),
+    postgresql_where=text("status = 'purged'"),
 )
 
 turns = Table(

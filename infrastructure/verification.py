@@ -1,7 +1,8 @@
 """Is the log what was once written? Every hash is computed again, and nothing is believed.
 
-A damaged session stays readable before and after the damage; this says where it begins. Streams
-by pages, beside writers.
+A damaged session stays readable before and after the damage; this says where it begins. What was
+said in a purged session is gone for good: of it the envelopes are verified. Streams by pages,
+beside writers.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from infrastructure.ancestry import shared_streams
 from infrastructure.blobs import kept_blob, references
 from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
+from infrastructure.recorder import purged_at
 from infrastructure.stored_stream import (
     Stream,
     find_stream,
@@ -112,8 +114,10 @@ def _verify(
         chain = _Chain(receipt) if whole or not shared else _linked(connection, shared[-1])
     for part in (*shared, stream) if whole else (stream,):
         beside = _Beside(database, part)
+        with database.read() as connection:
+            purged = purged_at(connection, part.key) or 0
         for fact in stored_pages(database, part, after=chain.version):
-            chain.take(fact)
+            chain.take(fact, may_be_gone=fact.envelope.version < purged)
             for reason in beside.faults(fact):
                 chain.report(fact.envelope.version, reason)
     chain.end(head)
@@ -166,14 +170,15 @@ class _Chain:
             self.report(self.version, "missing-event")
         self._previous, self.hash = before, before or GENESIS
 
-    def take(self, fact: StoredFact) -> None:
+    def take(self, fact: StoredFact, *, may_be_gone: bool) -> None:
         envelope = fact.envelope
         missing = envelope.version - self.version - 1
         if missing:
             self.report(self.version + 1, "missing-event", missing)
             self._previous = None
         if fact.gone:
-            self.report(envelope.version, "missing-body")
+            if not may_be_gone:
+                self.report(envelope.version, "missing-body")
         elif body_digest(fact.salt or b"", fact.state) != envelope.body_digest:
             self.report(envelope.version, "body-mismatch")
         if self._previous is not None and chained_hash(envelope, self._previous) != fact.hash:

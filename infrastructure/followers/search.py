@@ -1,10 +1,12 @@
 """How does `search` follow the log? A row for each text that can be found, and its words."""
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy.exc import DBAPIError
 
 from infrastructure import tables as t
 from infrastructure.followers import search_index as index
@@ -17,6 +19,7 @@ from infrastructure.reading.whole_log import Found
 from projections.search import FOLD_VERSION, Document, documents
 
 _D: Final = t.search_documents.c
+_LOGGER: Final = logging.getLogger("turnlog")
 _INSERT: Final = Prepared(lambda _: t.search_documents.insert())
 _NAMED: Final = Prepared(
     lambda _: (
@@ -60,6 +63,7 @@ class SearchFollower:
         "tool-call-completed",
         "tool-call-requested",
         "turn-started",
+        "session-purged",
     )
 
     def begin(self, connection: Connection, generation: int) -> None:
@@ -67,7 +71,11 @@ class SearchFollower:
         index.begin(connection, generation)
 
     def fold(self, facts: Sequence[Found]) -> Write:
-        """Take the texts out of the facts; a partial message gives way to its successor."""
+        """Take the texts out of the facts; a partial message gives way to its successor.
+
+        Of a session that is purged meanwhile nothing is written; what was, goes.
+        """
+        purged = [f for f in facts if f.stored.envelope.type == "session-purged"]
         texts = list(_texts(facts))
         newest = {text.name: text for text in texts if text.name is not None}
         kept = [
@@ -79,8 +87,13 @@ class SearchFollower:
         def write(connection: Connection, generation: int) -> None:
             for session_key, message_id in newest:
                 _replace(connection, generation, session_key, message_id)
+            if connection.dialect.name == "postgresql":  # another may have written meanwhile
+                for found in purged:
+                    remove_texts(connection, found.session_key, 0, found.stored.envelope.version)
+            gone = _purged(connection, {text.found.session_key for text in kept})
+            told = [text for text in kept if text.found.session_key not in gone]
             first = _next_document(connection, generation)
-            rows = list(enumerate(kept, first))
+            rows = list(enumerate(told, first))
             _INSERT.many(connection, [_row(generation, number, text) for number, text in rows])
             index.add(connection, generation, [(number, text.lexemes) for number, text in rows])
 
@@ -90,6 +103,67 @@ class SearchFollower:
         """Remove the texts of the next sessions; the index goes first. See `Follower`."""
         index.drop(connection, generation)
         return remove_sessions(connection, t.search_documents, generation, limit)
+
+
+def remove_texts(connection: Connection, session_key: int, after: int, through: int) -> int:
+    """Remove what can be found of a session's facts between two versions; return how many texts.
+
+    In every generation. While their bodies are there: SQLite's index wants to be told the words.
+    """
+    f = t.followers.c
+    generations = select(f.generation).where(f.follower == SearchFollower.name)
+    return sum(
+        _remove(connection, generation, session_key, (after, through))
+        for generation in connection.execute(generations).scalars().all()
+    )
+
+
+def _remove(
+    connection: Connection, generation: int, session_key: int, between: tuple[int, int]
+) -> int:
+    ours = select(t.events.c.position).where(
+        t.events.c.session_key == session_key,
+        t.events.c.version > between[0],
+        t.events.c.version <= between[1],
+    )
+    mine = (_D.generation == generation, _D.position.in_(ours))
+    rows = connection.execute(select(_D.document, _D.version, _D.item).where(*mine)).all()
+    if not rows:
+        return 0
+    numbers = {(row.version, row.item): row.document for row in rows}
+    try:
+        with connection.begin_nested():
+            for place, lexemes in _words(connection, session_key, numbers):
+                index.remove(connection, generation, numbers[place], lexemes)
+    except DBAPIError as error:  # an index that is broken is made anew, without them
+        _LOGGER.warning("texts stay in a broken index: %s", type(error).__qualname__)
+    connection.execute(delete(t.search_documents).where(*mine))
+    return len(rows)
+
+
+def _words(
+    connection: Connection, session_key: int, places: Collection[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], Sequence[str]]]:
+    """Yield the lexemes of texts by their versions and items; PostgreSQL's index wants none."""
+    if connection.dialect.name == "postgresql":
+        for place in places:
+            yield place, ()
+        return
+    of = select(t.streams.c.project_id).where(t.streams.c.session_key == session_key)
+    project_id = str(connection.execute(of).scalar_one())
+    for version in sorted({version for version, _ in places}):
+        fact = fact_at(connection, session_key, version)
+        for document in documents(fact) if fact is not None else ():
+            place = (version, document.item)
+            if place in places:
+                yield place, _lexemes(document, project_id, session_key)
+
+
+def _purged(connection: Connection, keys: Collection[int]) -> Collection[int]:
+    purged = select(t.heads.c.session_key).where(
+        t.heads.c.session_key.in_(keys), t.heads.c.status == "purged"
+    )
+    return connection.execute(purged).scalars().all() if keys else ()
 
 
 def _texts(facts: Sequence[Found]) -> Iterator[_Text]:

@@ -1,12 +1,14 @@
 """How does `usage` follow the log? Sums by session, day, model and currency."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from domain.events import SessionPurged
+from domain.raw_json import RawJson, dumped, without_raw
 from infrastructure import tables as t
 from infrastructure.followers.follower import Write
 from infrastructure.mapper import recorded_of
@@ -14,7 +16,8 @@ from infrastructure.prepared import Prepared
 from infrastructure.reading.whole_log import Found
 from projections.usage import FOLD_VERSION, NAMES, PICO, Usage, day_of, used
 
-_Key = tuple[int, str, int, str, str]
+UsageKey: TypeAlias = tuple[int, str, int, str, str]
+"""Session key, project, day, model, currency."""
 _U: Final = t.usage.c
 
 
@@ -23,24 +26,23 @@ class UsageFollower:
 
     name = "usage"
     fold_version = FOLD_VERSION
-    types: Sequence[str] = ("usage-recorded",)
+    types: Sequence[str] = ("usage-recorded", "session-purged")
 
     def begin(self, connection: Connection, generation: int) -> None:
         """Nothing: there are no rows yet."""
 
     def fold(self, facts: Sequence[Found]) -> Write:
-        """Sum up what the facts tell, by key."""
-        sums: defaultdict[_Key, Usage] = defaultdict(Usage)
-        for session_key, stored in facts:
-            told = used(recorded_of(stored).event)
-            if told is not None:
-                envelope = stored.envelope
-                moment = envelope.occurred_at or envelope.recorded_at
-                project_id = envelope.project_id
-                key = (session_key, project_id, day_of(moment), told.model, told.currency)
-                sums[key] += told.usage
+        """Sum up what the facts tell, by key; of a purged session what it told itself at last."""
+        purged = [found for found in facts if found.stored.envelope.type == "session-purged"]
+        gone = {found.session_key for found in purged}
+        sums = dict(summed(found for found in facts if found.session_key not in gone))
+        for found in purged:
+            sums |= _kept(found)
 
         def write(connection: Connection, generation: int) -> None:
+            for session_key in sorted(gone):
+                mine = (_U.generation == generation, _U.session_key == session_key)
+                connection.execute(delete(t.usage).where(*mine))
             # In one order, so that no two workers wait for each other.
             _ADD.many(connection, [_row(generation, key, sums[key]) for key in sorted(sums)])
 
@@ -49,6 +51,46 @@ class UsageFollower:
     def remove(self, connection: Connection, generation: int, limit: int) -> bool:
         """Remove the sums of the next sessions; see `Follower`."""
         return remove_sessions(connection, t.usage, generation, limit)
+
+
+def summed(facts: Iterable[Found]) -> Mapping[UsageKey, Usage]:
+    """Return the sums of what facts tell, by key."""
+    sums: defaultdict[UsageKey, Usage] = defaultdict(Usage)
+    for session_key, stored in facts:
+        told = used(recorded_of(stored).event)
+        if told is not None:
+            envelope = stored.envelope
+            moment = envelope.occurred_at or envelope.recorded_at
+            project_id = envelope.project_id
+            key = (session_key, project_id, day_of(moment), told.model, told.currency)
+            sums[key] += told.usage
+    return dict(sums)
+
+
+def told_of(sums: Mapping[UsageKey, Usage]) -> RawJson:
+    """Return the sums of one session as JSON, as its last fact keeps them."""
+    rows = [
+        {"day": day, "model": model, "currency": currency}
+        | {name: value for name in NAMES if (value := getattr(usage, name))}
+        for (_, _, day, model, currency), usage in sorted(sums.items(), key=lambda item: item[0])
+    ]
+    return RawJson(dumped(rows))
+
+
+def _kept(found: Found) -> Mapping[UsageKey, Usage]:
+    """Return what `told_of` wrote in a session's last fact."""
+    event, project_id = recorded_of(found.stored).event, found.stored.envelope.project_id
+    rows = without_raw(event.usage) if isinstance(event, SessionPurged) else None
+    sums: dict[UsageKey, Usage] = {}
+    for row in rows if isinstance(rows, list) else ():
+        match row:
+            case {"day": int(day), "model": str(model), "currency": str(currency), **rest}:
+                counts = {name: n for name in NAMES if isinstance(n := rest.get(name), int)}
+                key = (found.session_key, project_id, day, model, currency)
+                sums[key] = Usage(**counts)
+            case _:
+                pass  # whatever wrote it, it is nothing that can be summed
+    return sums
 
 
 def remove_sessions(connection: Connection, table: Any, generation: int, limit: int) -> bool:  # noqa: ANN401
@@ -63,7 +105,7 @@ def remove_sessions(connection: Connection, table: Any, generation: int, limit: 
     return len(last) < limit
 
 
-def _row(generation: int, key: _Key, usage: Usage) -> dict[str, object]:
+def _row(generation: int, key: UsageKey, usage: Usage) -> dict[str, object]:
     session_key, project_id, day, model, currency = key
     return {
         "generation": generation,

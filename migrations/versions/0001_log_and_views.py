@@ -217,6 +217,9 @@ def upgrade() -> None:
         sa.Column("config_version", sa.Integer(), nullable=True),
         sa.Column("approval_mode", sa.String(), nullable=True),
         sa.Column("parent_session_id", sa.String(), nullable=True),
+        sa.Column("parent_turn_id", sa.String(), nullable=True),
+        sa.Column("parent_call_id", sa.String(), nullable=True),
+        sa.Column("agent_id", sa.String(), nullable=True),
         sa.Column("forked_from", sa.String(), nullable=True),
         sa.Column("base_version", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -630,6 +633,14 @@ def _create_lineages() -> None:
         unique=False,
         sqlite_where=sa.text("status = 'deleted'"),
         postgresql_where=sa.text("status = 'deleted'"),
+    )
+    op.create_index(
+        "ix_heads_purged",
+        "heads",
+        ["session_key"],
+        unique=False,
+        sqlite_where=sa.text("status = 'purged'"),
+        postgresql_where=sa.text("status = 'purged'"),
     )
     op.create_table(
         "lineages",

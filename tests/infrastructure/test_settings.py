@@ -63,6 +63,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "harness_idle_timeout_s": "default",
         "harness_total_timeout_s": "default",
         "harness_lease_s": "default",
+            "deleted_keep_days": "default",
         "pool_enabled": "default",
         "pool_idle_ttl_s": "default",
         "pool_approval_ttl_s": "default",
@@ -199,3 +200,13 @@ def test_state_is_kept_beside_the_embedded_database_or_where_the_user_says(
     assert load(embedded).state_folder() == Path("/in/log.db.state")
     assert load(server).state_folder() == Path("/of/user/turnlog")
     assert load(server | {"TURNLOG_STATE_DIR": "/here"}).state_folder() == Path("/here")
+
+
+def test_a_deleted_session_is_kept_for_so_many_days_or_for_ever() -> None:
+    def kept(days: str) -> int | None:
+        return load({"TURNLOG_DELETED_KEEP_DAYS": days}).deleted_keep_days
+
+    assert [kept(days) for days in ("", "0", "7", "off")] == [30, 0, 7, None]
+    for none in ("-1", "1.5", "never"):
+        with pytest.raises(BadSetting, match="TURNLOG_DELETED_KEEP_DAYS"):
+            kept(none)
