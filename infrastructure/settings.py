@@ -17,6 +17,8 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from infrastructure.demo_agent.surroundings import VARIABLES
+from domain.approval_modes import DEFAULT_MODE, MODES
+from domain.events.session import ApprovalMode
 from infrastructure.harness.definitions import (
     DEMO,
     LONGEST_S,
@@ -45,6 +47,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "allow_unsafe_durability": "whether a database that does not flush commits is served",
     "search": "whether this process keeps an index of what was said, and searches it",
     "default_harness": "which harness answers where a session names none",
+    "approval_mode": "what becomes of permission requests where a session names no mode",
     "state_dir": "a folder for what this machine has to remember besides the log",
     "harness_start_timeout_s": "how long a harness may take until it has a session",
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
@@ -74,6 +77,7 @@ class Settings:
         search: Whether this process keeps the search index up to date, and reads it.
         harnesses: Every harness that can be started, by name.
         default_harness: The name of the one that answers where a session names none.
+        approval_mode: What becomes of what hosted turns ask for where a session names no mode.
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
@@ -92,6 +96,7 @@ class Settings:
         default_factory=lambda: definitions({}, Timeouts()), repr=False
     )
     default_harness: str = DEMO
+    approval_mode: ApprovalMode = DEFAULT_MODE
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
     harness_lease_s: int = 30
@@ -116,6 +121,7 @@ class Settings:
             "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
             "search": str(self.search).lower(),
             "default_harness": self.default_harness,
+            "approval_mode": self.approval_mode,
             "state_dir": str(self.state_folder()),
             "harness_start_timeout_s": f"{self.harness_timeouts.start_s:g}",
             "harness_first_output_timeout_s": f"{self.harness_timeouts.first_output_s:g}",
@@ -169,6 +175,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         search=_flag(given, "search", default=True),
         harnesses=harnesses,
         default_harness=_default_harness(given, harnesses),
+        approval_mode=_approval_mode(given),
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
@@ -293,6 +300,14 @@ def _default_harness(given: _Given, harnesses: Mapping[str, Definition]) -> str:
     if name in harnesses:
         return name
     raise BadSetting(f"{given.called('default_harness')} names no harness that is defined")
+
+
+def _approval_mode(given: _Given) -> ApprovalMode:
+    text = given.text("approval_mode") or DEFAULT_MODE
+    for mode in MODES:
+        if mode == text:
+            return mode
+    raise BadSetting(f"{given.called('approval_mode')} is none of {', '.join(MODES)}")
 
 
 def _folder(given: _Given, name: str) -> Path | None:

@@ -57,6 +57,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "allow_unsafe_durability": "default",
         "search": "default",
         "default_harness": "default",
+        "approval_mode": "default",
         "state_dir": "default",
         "harness_start_timeout_s": "default",
         "harness_first_output_timeout_s": "default",
@@ -210,3 +211,12 @@ def test_a_deleted_session_is_kept_for_so_many_days_or_for_ever() -> None:
     for none in ("-1", "1.5", "never"):
         with pytest.raises(BadSetting, match="TURNLOG_DELETED_KEEP_DAYS"):
             kept(none)
+
+
+def test_the_approval_mode_is_one_of_four() -> None:
+    given = {"TURNLOG_DATABASE_URL": "sqlite:////var/t.db"}
+
+    assert load(given).approval_mode == "always-ask"
+    assert load({**given, "TURNLOG_APPROVAL_MODE": "read-only"}).approval_mode == "read-only"
+    with pytest.raises(BadSetting, match="TURNLOG_APPROVAL_MODE is none of allow-all, deny-all"):
+        load({**given, "TURNLOG_APPROVAL_MODE": "ask"})
