@@ -16,9 +16,9 @@ from typing import Final
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from infrastructure.demo_agent.surroundings import VARIABLES
 from domain.approval_modes import DEFAULT_MODE, MODES
 from domain.events.session import ApprovalMode
+from infrastructure.demo_agent.surroundings import VARIABLES
 from infrastructure.harness.definitions import (
     DEMO,
     LONGEST_S,
