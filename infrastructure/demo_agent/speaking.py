@@ -15,12 +15,14 @@ from infrastructure.demo_agent.body import Decision
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.memory import Part
 from infrastructure.demo_agent.tool_client import ToolServer
-from infrastructure.demo_agent.tools import Outcome
+from infrastructure.demo_agent.tools import Outcome, kind_of
 from infrastructure.demo_agent.wire import INTERNAL, RpcError, Wire
 
 FLOOD: Final = 10 * 2**20
 _EXIT_CODE: Final = 70
 _STDERR: Final = 2
+_TOOL: Final = "turnlog.dev/tool"
+"""A tool's own name, in the `_meta` of its calls: titles are for people."""
 _OPTIONS: Final[list[JsonValue]] = [
     {"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
     {"optionId": "allow_always", "name": "Allow always", "kind": "allow_always"},
@@ -121,8 +123,9 @@ def _shown(call: Call) -> Part:
     return {
         "toolCallId": call.tool_call_id,
         "title": call.name,
-        "kind": "other",
+        "kind": kind_of(call.name),
         "rawInput": call.arguments,
+        "_meta": {_TOOL: call.name},
     }
 
 

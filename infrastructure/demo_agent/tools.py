@@ -71,3 +71,13 @@ TOOLS: Final[Mapping[str, Callable[[dict[str, JsonValue]], Outcome]]] = {
     "fail": _fail,
     "read_note": _read_note,
 }
+KINDS: Final[Mapping[str, str]] = {
+    "fail": "execute",
+    "read_note": "read",
+    "wait": "think",
+}
+
+
+def kind_of(name: str) -> str:
+    """Return what a tool does, in one word of the protocol's."""
+    return KINDS.get(name, "other")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from domain.approval_modes import ToolKind
 from domain.json_text import JsonValue
 from domain.messages import Part
 
@@ -40,11 +41,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnnounced:
-    """The agent calls a tool. Comes once for each call, with its arguments as far as known."""
+    """The agent calls a tool. Comes once for each call, with its arguments as far as known.
+
+    Attributes:
+        tool_kind: What the agent claims that the tool does; nothing makes it keep to that.
+    """
 
     tool_call_id: str
     name: str
     arguments: JsonValue
+    tool_kind: ToolKind = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,7 @@ class Asked:
             makes one up where the protocol has none.
         tool_call_id: The call that it is about; one that was never announced is announced by it.
         answer_schema: What an answer has to look like, as JSON Schema.
+        tool_kind: As of `CallAnnounced`.
     """
 
     kind: Literal["permission", "input"]
@@ -106,6 +113,7 @@ class Asked:
     options: tuple[Option, ...] = ()
     message: str | None = None
     answer_schema: JsonValue = None
+    tool_kind: ToolKind = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

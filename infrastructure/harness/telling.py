@@ -4,11 +4,12 @@ import asyncio
 from typing import Final
 from uuid import uuid4
 
+from domain.approval_modes import tool_kind
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.acts import QUESTION, Failing
 from infrastructure.demo_agent.body import Decision
 from infrastructure.demo_agent.brain import Call
-from infrastructure.demo_agent.tools import Outcome, run
+from infrastructure.demo_agent.tools import Outcome, kind_of, run
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -79,7 +80,12 @@ class Telling:
     async def announce(self, call: Call) -> None:
         """Tell that a tool is called."""
         await self._tell(
-            CallAnnounced(tool_call_id=call.tool_call_id, name=call.name, arguments=call.arguments)
+            CallAnnounced(
+                tool_call_id=call.tool_call_id,
+                name=call.name,
+                arguments=call.arguments,
+                tool_kind=tool_kind(kind_of(call.name)),
+            )
         )
 
     async def end(self, call: Call, outcome: Outcome) -> None:
@@ -129,6 +135,7 @@ def _asked(permission_id: str, call: Call) -> Asked:
             tool=call.name,
             arguments=call.arguments,
             options=_OPTIONS,
+            tool_kind=tool_kind(kind_of(call.name)),
         )
     question = call.arguments.get("question") if isinstance(call.arguments, dict) else None
     return Asked(
@@ -139,6 +146,7 @@ def _asked(permission_id: str, call: Call) -> Asked:
         arguments=call.arguments,
         message=str(question),
         answer_schema=_ANSWER,
+        tool_kind=tool_kind(kind_of(call.name)),
     )
 
 

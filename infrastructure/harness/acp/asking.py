@@ -63,6 +63,7 @@ def permission(
         arguments=call.arguments,
         options=options,
         message=call.title if call.title != call.name else None,
+        tool_kind=call.kind,
     )
     return Question(
         number=number,
@@ -83,6 +84,7 @@ def form(number: JsonValue, params: Object, call: Call | None) -> Question:
         arguments=None if call is None else call.arguments,
         message=text(params, "message"),
         answer_schema=schema,
+        tool_kind="unknown" if call is None else call.kind,
     )
     return Question(
         number=number, asked=asked, call=call, reply=lambda answer: _filled_in(schema, answer)

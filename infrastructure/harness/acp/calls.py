@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import uuid4
 
+from domain.approval_modes import ToolKind, tool_kind
 from domain.json_text import JsonValue
 from infrastructure.harness.acp.fields import (
     Object,
@@ -58,6 +59,11 @@ class Call:
             or text(self.said, "kind")
             or "tool"
         )
+
+    @property
+    def kind(self) -> ToolKind:
+        """Return what the agent claims that the tool does."""
+        return tool_kind(text(self.said, "kind"))
 
     @property
     def arguments(self) -> JsonValue:
@@ -160,7 +166,10 @@ def announcement(call: Call) -> Iterator[Update]:
     if not call.announced:
         call.announced = True
         yield CallAnnounced(
-            tool_call_id=as_name(call.call_id), name=call.name, arguments=call.arguments
+            tool_call_id=as_name(call.call_id),
+            name=call.name,
+            arguments=call.arguments,
+            tool_kind=call.kind,
         )
 
 
