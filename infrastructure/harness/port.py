@@ -41,16 +41,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnnounced:
-    """The agent calls a tool. Comes once for each call, with its arguments as far as known.
-
-    Attributes:
-        tool_kind: What the agent claims that the tool does; nothing makes it keep to that.
-    """
+    """The agent calls a tool. Comes once for each call, with its arguments as far as known."""
 
     tool_call_id: str
     name: str
     arguments: JsonValue
-    tool_kind: ToolKind = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +97,7 @@ class Asked:
             makes one up where the protocol has none.
         tool_call_id: The call that it is about; one that was never announced is announced by it.
         answer_schema: What an answer has to look like, as JSON Schema.
-        tool_kind: As of `CallAnnounced`.
+        tool_kind: What the agent claims that the tool does; nothing makes it keep to that.
     """
 
     kind: Literal["permission", "input"]

@@ -80,12 +80,7 @@ class Telling:
     async def announce(self, call: Call) -> None:
         """Tell that a tool is called."""
         await self._tell(
-            CallAnnounced(
-                tool_call_id=call.tool_call_id,
-                name=call.name,
-                arguments=call.arguments,
-                tool_kind=tool_kind(kind_of(call.name)),
-            )
+            CallAnnounced(tool_call_id=call.tool_call_id, name=call.name, arguments=call.arguments)
         )
 
     async def end(self, call: Call, outcome: Outcome) -> None:

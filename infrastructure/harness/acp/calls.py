@@ -166,10 +166,7 @@ def announcement(call: Call) -> Iterator[Update]:
     if not call.announced:
         call.announced = True
         yield CallAnnounced(
-            tool_call_id=as_name(call.call_id),
-            name=call.name,
-            arguments=call.arguments,
-            tool_kind=call.kind,
+            tool_call_id=as_name(call.call_id), name=call.name, arguments=call.arguments
         )
 
 

@@ -102,6 +102,7 @@ def test_a_call_has_its_name_arguments_and_result() -> None:
                 "kind": "other",
                 "status": "pending",
                 "rawInput": {"a": 2, "b": 3},
+                "_meta": {"turnlog.dev/tool": "add"},
             },
             {
                 "sessionUpdate": "tool_call_update",
