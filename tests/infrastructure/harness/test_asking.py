@@ -68,6 +68,20 @@ async def test_a_permission_is_asked_for_with_a_call_that_was_never_announced(
     assert ear.heard[-1] == CallEnded(tool_call_id="c", end="completed", output={"n": 1})
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [({"kind": "read"}, "read"), ({"kind": "switch_mode"}, "unknown"), ({"kind": 7}, "unknown")],
+)
+async def test_of_what_kind_a_tool_is_only_its_agent_says(
+    tmp_path: Path, said: Mapping[str, Any], kind: str
+) -> None:
+    async with harness(tmp_path, puppet()) as agent:
+        ear = answering(agent, Answer(verdict="denied"))
+        await play(agent, {"ask": {**ASK, "toolCall": {**CALL, **said}}}, ear=ear)
+
+    assert [asked.tool_kind for asked in ear.questions] == [kind]
+
+
 async def test_a_call_is_announced_once_whoever_tells_first(tmp_path: Path) -> None:
     pending = {"sessionUpdate": "tool_call", "status": "pending", "kind": "execute", **CALL}
     running = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"}
@@ -78,6 +92,7 @@ async def test_a_call_is_announced_once_whoever_tells_first(tmp_path: Path) -> N
 
     assert ear.calls == [CallAnnounced(tool_call_id="c", name="execute", arguments={"path": "x"})]
     assert ear.questions[0].message == "rm -r x"
+    assert ear.questions[0].tool_kind == "execute"
 
 
 @pytest.mark.parametrize(
