@@ -150,6 +150,18 @@ def replay_command(
         bool,
         typer.Option("--interactive/--no-interactive", help="Step with keys, on a terminal."),
     ] = True,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="HARNESS", help="Have this harness answer it again."),
+    ] = None,
+    tools: Annotated[
+        Literal["recorded", "denied", "live"],
+        typer.Option("--tools", help="With --against: what its tools do; live ones really run."),
+    ] = "recorded",
+    workspace: Annotated[
+        str | None,
+        typer.Option("--workspace", metavar="FOLDER", help="With --against: where it works."),
+    ] = None,
     project: Project = "default",
     url: Url = None,
     as_json: Json = False,
@@ -157,7 +169,15 @@ def replay_command(
     """Step through a session event by event, and see what each one changed.
 
     On a terminal by single keys (? tells them), elsewhere written in order. Nothing is changed.
+    With --against, another harness is told each input, from the turn of --from on, and what it does
+    stands beside what was recorded; the exit code is 1 if they differ.
     """
+    if against is not None:
+        from api.cli.replaying_against import Rerun, replay_against
+
+        rerun = Rerun(harness=against, tools=tools, first=first, limit=limit, workspace=workspace)
+        end(replay_against(project, url, session, rerun, as_json=as_json))
+        return
     from api.cli.replaying import Wanted, replay
 
     wanted = Wanted(

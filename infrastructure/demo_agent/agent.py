@@ -14,9 +14,11 @@ from infrastructure.demo_agent.body import Decision, Finish, Resumed
 from infrastructure.demo_agent.conversation import Conversation
 from infrastructure.demo_agent.memory import Part
 from infrastructure.demo_agent.notes import Notes
+from infrastructure.demo_agent.recording import Recording
 from infrastructure.demo_agent.speaking import Speaking
 from infrastructure.demo_agent.surroundings import Surroundings
 from infrastructure.demo_agent.tool_client import ToolServer
+from infrastructure.demo_agent.tools import Outcome
 from infrastructure.demo_agent.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -30,6 +32,8 @@ HISTORY: Final = "turnlog.dev/history"
 """Advertised by true in the capabilities' `_meta`; in that of session/new, the messages so far."""
 RESUME: Final = "turnlog.dev/resume"
 """In the `_meta` of session/prompt: calls of the seed that were decided while no agent ran."""
+RECORDED: Final = "turnlog.dev/recorded"
+"""Advertised as the history is; in that of session/new, what tools give: none is run."""
 SESSION: Final = "turnlog.dev/session"
 """In the `_meta` of session/new: what to call the session in what is noted of it."""
 MODEL: Final = "turnlog-demo"
@@ -107,7 +111,7 @@ class Agent:
             "sessionCapabilities": {"close": {}},
         }
         if not self._surroundings.plain:
-            offered["_meta"] = {HISTORY: True}
+            offered["_meta"] = {HISTORY: True, RECORDED: True}
         return {
             "protocolVersion": 1,
             "agentCapabilities": offered,
@@ -126,7 +130,7 @@ class Agent:
             self._surroundings.calls,
         )
         body = Speaking(self._wire, self._tool_server, session_id)
-        self._sessions[session_id] = Conversation(body, notes, seed)
+        self._sessions[session_id] = Conversation(body, notes, seed, _recording(meta))
         return session_id
 
     async def _prompt(self, params: Part) -> Finish:
@@ -169,6 +173,23 @@ def _resumed(each: Part) -> Resumed:
             verdict=cast("Literal['approved', 'answered', 'denied', 'cancelled']", known),
             answer=each.get("answer"),
         ),
+    )
+
+
+def _recording(meta: Part) -> Recording | None:
+    if RECORDED not in meta:
+        return None
+    return Recording(
+        (
+            str(each.get("name")),
+            each.get("arguments"),
+            Outcome(
+                output=each.get("output"),
+                is_error=each.get("is_error") is True,
+                denied=each.get("denied") is True,
+            ),
+        )
+        for each in _objects(meta[RECORDED])
     )
 
 

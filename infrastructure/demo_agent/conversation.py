@@ -15,6 +15,7 @@ from infrastructure.demo_agent.acts import QUESTION, REMOTE, Fail, Pause
 from infrastructure.demo_agent.body import Body, Cancelled, Decision, Finish, Resumed, Witness
 from infrastructure.demo_agent.brain import Call, Calls, Say, next_steps
 from infrastructure.demo_agent.memory import Memory, Part
+from infrastructure.demo_agent.recording import Recording
 from infrastructure.demo_agent.tools import CANCELLED, DENIED, Outcome, failed, run
 
 _WAIT: Final = "wait"
@@ -26,9 +27,17 @@ class Conversation:
     """One conversation: what it remembers, and the prompt that runs."""
 
     def __init__(
-        self, body: Body, witness: Witness, seed: Iterable[Mapping[str, object]] = ()
+        self,
+        body: Body,
+        witness: Witness,
+        seed: Iterable[Mapping[str, object]] = (),
+        recording: Recording | None = None,
     ) -> None:
-        """Begin with `seed`: transcript messages, oldest first."""
+        """Begin with `seed`: transcript messages, oldest first.
+
+        No tool is run where there is a recording: it gives what they gave.
+        """
+        self._recording = recording
         self.memory = Memory(seed)
         self._body = body
         self._witness = witness
@@ -185,6 +194,9 @@ class Conversation:
 
     async def _run(self, call: Call) -> None:
         self._check()
+        if self._recording is not None:
+            await self._end(call, self._recording.take(call.name, call.arguments))
+            return
         if call.how == "late":
             self._late.append(call)
             await self._pass(None)

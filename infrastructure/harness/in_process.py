@@ -15,12 +15,15 @@ from infrastructure.demo_agent.body import Resumed
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.conversation import Conversation
 from infrastructure.demo_agent.memory import Memory
+from infrastructure.demo_agent.recording import Recording
+from infrastructure.demo_agent.tools import Outcome
 from infrastructure.harness.port import (
     Answer,
     Ended,
     HarnessFailed,
     Listener,
     Prompt,
+    RecordedCall,
     Start,
     Used,
 )
@@ -119,7 +122,9 @@ class InProcessHarness:
         self._deaf: asyncio.Event | None = None
         self._body = Telling()
         seed = start.seed.messages if start.seed is not None else ()
-        self._conversation = Conversation(self._body, self, seed)
+        recorded = start.recorded
+        recording = None if recorded is None else Recording(map(_outcome, recorded))
+        self._conversation = Conversation(self._body, self, seed, recording)
 
     @property
     def alive(self) -> bool:
@@ -194,6 +199,11 @@ class InProcessHarness:
         self._body.forget()
         if self._deaf is not None:
             self._deaf.set()
+
+
+def _outcome(call: RecordedCall) -> tuple[str, JsonValue, Outcome]:
+    outcome = Outcome(output=call.output, is_error=call.is_error, denied=call.denied)
+    return call.name, call.arguments, outcome
 
 
 def _resumed(prompt: Prompt) -> Sequence[Resumed]:

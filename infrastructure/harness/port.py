@@ -256,6 +256,7 @@ class Start:
         harness: The name of its definition in the settings; None for the default one.
         config: The session's configuration, as it was recorded.
         workspace: The folder that it works in; None for the definition's own.
+        recorded: What its tools give, each call's result once; none of them is run. None: they are.
     """
 
     project_id: str
@@ -264,3 +265,15 @@ class Start:
     config: JsonValue = None
     workspace: str | None = None
     seed: Seed | None = None
+    recorded: tuple["RecordedCall", ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCall:
+    """A call as it was made before, and what came of it."""
+
+    name: str
+    arguments: JsonValue
+    output: JsonValue
+    is_error: bool = False
+    denied: bool = False

@@ -51,6 +51,7 @@ class Link:
     Attributes:
         takes: Which content it takes.
         takes_history: Whether it knows turnlog's extension.
+        replays_calls: Whether its tools can be told what to give, by another.
         name: What it calls itself.
     """
 
@@ -58,6 +59,7 @@ class Link:
         self.definition = definition
         self.takes = Takes()
         self.takes_history = False
+        self.replays_calls = False
         self.name = definition.name
         self._closes_sessions = False
         self._process = process
@@ -181,6 +183,7 @@ class Link:
         able = member(about, "agentCapabilities")
         self.takes = Takes.said(member(able, "promptCapabilities"))
         self.takes_history = extension(able, "history") is True
+        self.replays_calls = extension(able, "recorded") is True
         self.name = text(member(about, "agentInfo"), "name") or self.name
         closes = member(able, "sessionCapabilities").get("close")
         self._closes_sessions = closes is not None and closes is not False

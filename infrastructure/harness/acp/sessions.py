@@ -9,7 +9,7 @@ from infrastructure.harness.acp.conversation import AcpHarness, Leaving
 from infrastructure.harness.acp.fields import EXTENSION, Object, member, objects, text
 from infrastructure.harness.acp.frames import history
 from infrastructure.harness.acp.link import Link
-from infrastructure.harness.port import HarnessFailed, Start
+from infrastructure.harness.port import HarnessFailed, RecordedCall, Start
 
 
 async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHarness:
@@ -21,12 +21,20 @@ async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHar
     config = link.definition.config if start.config is None else start.config
     messages = [] if start.seed is None else [dict(message) for message in start.seed.messages]
     params: Object = {"cwd": folder, "mcpServers": []}
+    meta: Object = {}
+    if start.recorded is not None:
+        if not link.replays_calls:
+            detail = f"{link.name} cannot be given what its tools gave before"
+            raise HarnessFailed("cannot-replay-calls", detail)
+        meta[f"{EXTENSION}/recorded"] = [*map(_recorded, start.recorded)]
     if link.takes_history:
-        params["_meta"] = {
+        meta |= {
             f"{EXTENSION}/session": start.session_id,
             f"{EXTENSION}/history": list[JsonValue](messages),
             f"{EXTENSION}/config": config,
         }
+    if meta:
+        params["_meta"] = meta
     said = await link.starting("session_new", params)
     session_id = text(said, "sessionId")
     if session_id is None or link.holds(session_id):
@@ -36,6 +44,16 @@ async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHar
     if start.seed is not None and messages and not link.takes_history:
         first.append(text_block(history(start.seed)))
     return AcpHarness(link, session_id, model=model, first=first, leave=leave)
+
+
+def _recorded(call: RecordedCall) -> JsonValue:
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "output": call.output,
+        "is_error": call.is_error,
+        "denied": call.denied,
+    }
 
 
 async def _set_up(link: Link, session_id: str, said: Object, config: Object) -> str:
