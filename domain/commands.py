@@ -12,6 +12,7 @@ from domain.events import (
     HarnessEvent,
     QueueEvent,
     RequestEvent,
+    ResumeCleared,
     SessionEvent,
     SettlingEvent,
 )
@@ -61,6 +62,11 @@ class ArchiveSession:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnarchiveSession:
     """Take the session out again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsuspendSession:
+    """Have the session take turns again that restarts cut off again and again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +226,7 @@ Own: TypeAlias = (
     | RequestEvent
     | QueueEvent
     | SettlingEvent
+    | ResumeCleared
     | GateConsumed
     | GateWithdrawn
     | GateAnswerRefused
@@ -254,6 +261,7 @@ SessionCommand: TypeAlias = (
     | SetApprovalMode
     | ArchiveSession
     | UnarchiveSession
+    | UnsuspendSession
     | DeleteSession
     | RestoreSession
     | PurgeSession

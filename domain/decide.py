@@ -23,6 +23,7 @@ from domain.refusals import (
     UnknownEpoch,
     VersionMoved,
 )
+from domain.restarts import after_interruption
 from domain.standing import known_turn
 from domain.state import GONE, Head, State
 
@@ -36,6 +37,7 @@ _OfPresent: TypeAlias = (
     | c.SetApprovalMode
     | c.ArchiveSession
     | c.UnarchiveSession
+    | c.UnsuspendSession
     | c.DeleteSession
     | c.InterruptTurn
     | c.Note
@@ -78,6 +80,8 @@ def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
             return decide_history(state, command)
         case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode():
             return _settings_changed(state.head, command)
+        case c.UnsuspendSession():
+            return (fact(e.SessionUnsuspended()),) if state.head.suspended else ()
         case c.ArchiveSession() | c.UnarchiveSession() | c.DeleteSession() | c.InterruptTurn():
             return _ended(state, command)
         case c.Note(event=event, proposed=proposed):
@@ -127,7 +131,8 @@ def _ended(
             check_name(by, "by")
             if known_turn(state, turn_id).status != "running":
                 return ()
-            return interrupted(state, turn_id, reason, by)
+            after = () if by else after_interruption(state, turn_id, reason)
+            return (*interrupted(state, turn_id, reason, by), *after)
         case _:
             assert_never(command)
 

@@ -11,6 +11,7 @@ from domain.decided import Decided, fact
 from domain.events import SessionEvent
 from domain.fields import check_arguments, check_count, check_name, check_title
 from domain.refusals import CallCompleted, InvalidValue, NoSuchLoss
+from domain.restarts import after_completion, after_interruption
 from domain.standing import known_turn, running_turn
 from domain.state import State
 
@@ -43,7 +44,7 @@ def decide_record(state: State, proposal: Proposal, *, imported: bool) -> tuple[
         case e.GateDecided() as event:
             return (decide_gate(state, event, decided),)
         case e.TurnCompleted() | e.TurnFailed() | e.TurnInterrupted() as event:
-            return (*_end(state, event), decided)
+            return (*_end(state, event), decided, *_after(state, event, imported=imported))
         case (
             e.UsageRecorded()
             | e.DataRecorded()
@@ -108,6 +109,19 @@ def _end(state: State, event: e.TurnCompleted | e.TurnFailed | e.TurnInterrupted
             assert_never(event)
     reason = "turn-ended" if isinstance(event, e.TurnCompleted) else "cancelled"
     return withdrawn(state, event.turn_id, reason)
+
+
+def _after(
+    state: State, event: e.TurnCompleted | e.TurnFailed | e.TurnInterrupted, *, imported: bool
+) -> tuple[Decided, ...]:
+    """What is imported brings what followed with it."""
+    match event:
+        case e.TurnCompleted() if not imported:
+            return after_completion(state.head)
+        case e.TurnInterrupted(turn_id=turn_id, reason=reason, by=None) if not imported:
+            return after_interruption(state, turn_id, reason)
+        case _:
+            return ()
 
 
 def _check_kept(

@@ -22,9 +22,11 @@ from domain.evolve_gate import gate_closed, gate_consumed, gate_opened, verdict_
 from domain.evolve_harness import harness_changed
 from domain.evolve_history import forked, reverted, rewound, settled
 from domain.evolve_queue import queue_changed
+from domain.evolve_restart import restart_changed
 from domain.evolve_turn import turn_ended, turn_started, used
 from domain.pieces import merge, summary_parts
 from domain.recorded import Recorded
+from domain.restarts import status_of
 from domain.state import Changes, Head, Loss, State
 
 
@@ -120,9 +122,10 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
         case e.SessionArchived():
             head = head._replace(status="archived", put_away=True)
         case e.SessionUnarchived():
-            head = head._replace(status="open", put_away=False)
+            status = status_of(head._replace(put_away=False))
+            head = head._replace(status=status, put_away=False)
         case e.SessionRestored():
-            head = head._replace(status="archived" if head.put_away else "open")
+            head = head._replace(status=status_of(head))
         case e.SessionDeleted():
             head = head._replace(status="deleted")
         case _:
@@ -178,6 +181,7 @@ def _other_changed(
     draft: Draft,
     event: e.HarnessEvent
     | e.QueueEvent
+    | e.RestartEvent
     | e.SettlingEvent
     | e.RequestEvent
     | e.GateAnswerRefused
@@ -191,6 +195,10 @@ def _other_changed(
             harness_changed(draft, event)
         case e.InputQueued() | e.InputDequeued() | e.InputRecalled() as event:
             queue_changed(draft, event)
+        case (
+            e.ResumeMarked() | e.ResumeCleared() | e.SessionSuspended() | e.SessionUnsuspended()
+        ) as event:
+            restart_changed(draft, event)
         case e.HistoryAsserted() | e.GapAccepted():
             settled(draft)
         case (

@@ -59,6 +59,11 @@ def beginning(parent: State) -> State:
         forked_from=None,
         base_version=0,
         queued=0,
+        cut_off=0,
+        suspended=False,
+        resume_turn=None,
+        resume_reason=None,
+        resume_at=0,
     )
     return state
 

@@ -15,7 +15,7 @@ from domain.fingerprints import EMPTY
 from domain.messages import Part, Role
 from domain.recorded import GENESIS, ProducerStamp
 
-Status: TypeAlias = Literal["absent", "open", "archived", "deleted", "purged"]
+Status: TypeAlias = Literal["absent", "open", "suspended", "archived", "deleted", "purged"]
 GONE: Final[frozenset[Status]] = frozenset({"absent", "deleted", "purged"})
 """Of a session that stands so, nothing is told, and nothing is recorded but its return."""
 TurnStatus: TypeAlias = Literal["running", "completed", "failed", "interrupted"]
@@ -58,6 +58,9 @@ class Head(NamedTuple):
         complete_from: Where the record was last declared complete; 0 if it never was.
         settled_losses, settled_unreadable: What that settled, should what was before come back.
         queued: Inputs that wait.
+        cut_off: So many turns in a row ended with the process that ran them, none completed since.
+        suspended: Whether it takes no turns, though it may be put away besides.
+        resume_turn, resume_reason, resume_at: The turn that was cut off and could be gone on with.
     """
 
     status: Status = "absent"
@@ -101,6 +104,11 @@ class Head(NamedTuple):
     settled_losses: int = 0
     settled_unreadable: int = 0
     queued: int = 0
+    cut_off: int = 0
+    suspended: bool = False
+    resume_turn: str | None = None
+    resume_reason: str | None = None
+    resume_at: int = 0
 
 
 class Turn(NamedTuple):

@@ -303,6 +303,11 @@ heads = Table(
     Column("settled_losses", Integer, nullable=False),
     Column("settled_unreadable", Integer, nullable=False),
     Column("queued", Integer, nullable=False),
+    Column("cut_off", Integer, nullable=False),
+    Column("suspended", Boolean, nullable=False),
+    Column("resume_turn", String),
+    Column("resume_reason", String),
+    Column("resume_at", BigInteger, nullable=False),
     Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
     Index("ix_heads_status", "project_id", "status", "updated_at", "session_key"),
 )
@@ -324,6 +329,13 @@ Index(
     postgresql_where=text("forked_from IS NOT NULL"),
 )
 
+Index(
+    "ix_heads_resume",
+    heads.c.resume_at,
+    heads.c.session_key,
+    sqlite_where=text("resume_turn IS NOT NULL"),
+    postgresql_where=text("resume_turn IS NOT NULL"),
+)
 Index(
     "ix_heads_deleted",
     heads.c.updated_at,

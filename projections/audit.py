@@ -41,9 +41,12 @@ TELLING: Final = frozenset(
         "loss-healed",
         "message-recorded",
         "records-lost",
+        "resume-cleared",
+        "resume-marked",
         "rewind-reverted",
         "session-forked",
         "session-renamed",
+        "session-suspended",
         "tool-call-completed",
         "tool-call-requested",
         "turn-failed",
@@ -61,6 +64,7 @@ _PLAIN: Final = {
     "session-deleted": "the session was deleted",
     "session-restored": "the session was restored",
     "session-purged": "what was said in the session was destroyed",
+    "session-unsuspended": "the session takes turns again",
     "turn-completed": "the turn completed",
     "history-compacted": "a summary took the place of earlier messages",
     "data-recorded": "data was recorded",
@@ -77,6 +81,10 @@ BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "session-deleted": ("session",),
     "session-restored": ("session",),
     "session-purged": ("session",),
+    "session-suspended": ("session",),
+    "session-unsuspended": ("session",),
+    "resume-marked": ("session",),
+    "resume-cleared": ("session",),
     "turn-started": ("turn", "transcript"),
     "turn-completed": ("turn",),
     "turn-failed": ("turn",),
@@ -235,6 +243,13 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"the decision of gate {gate_id} was given to a harness"
         case e.GateAnswerRefused(code=code, named=named):
             return f"an answer by {named} answered nothing{_named(code)}"
+        case e.SessionSuspended(count=count, reason=reason):
+            cut = f"{_count(count, 'turn')} in a row cut off"
+            return f"the session takes no turns any more: {cut}{_named(reason)}"
+        case e.ResumeMarked(turn_id=turn_id, reason=reason):
+            return f"turn {turn_id} was cut off and could be gone on with{_named(reason)}"
+        case e.ResumeCleared(turn_id=turn_id, reason=reason):
+            return f"turn {turn_id} is not to be gone on with any more{_named(reason)}"
         case _ if (told := _told_of_seats(fact) or _told_of_requests(fact)) is not None:
             return told
         case e.UsageRecorded(input_tokens=read, output_tokens=written):

@@ -17,6 +17,8 @@ const LISTED = [
   "session-deleted",
   "session-restored",
   "session-purged",
+  "session-suspended",
+  "session-unsuspended",
   "turn-started",
   "turn-completed",
   "turn-failed",

@@ -43,6 +43,12 @@ from domain.events.record import (
     RecordsLost,
     UsageRecorded,
 )
+from domain.events.restart import (
+    ResumeCleared,
+    ResumeMarked,
+    SessionSuspended,
+    SessionUnsuspended,
+)
 from domain.events.session import (
     ApprovalModeSet,
     SessionArchived,
@@ -77,6 +83,7 @@ RequestEvent: TypeAlias = (
     DispatchRefused | InterruptRequested | ContinuationReady | SeatCloseRequested
 )
 QueueEvent: TypeAlias = InputQueued | InputDequeued | InputRecalled
+RestartEvent: TypeAlias = ResumeMarked | ResumeCleared | SessionSuspended | SessionUnsuspended
 RecordKeepingEvent: TypeAlias = (
     UsageRecorded | DataRecorded | RecordsLost | LossHealed | HistoryImported
 )
@@ -92,6 +99,7 @@ SessionEvent: TypeAlias = (
     | HarnessEvent
     | RequestEvent
     | QueueEvent
+    | RestartEvent
     | RecordKeepingEvent
 )
 Fact: TypeAlias = SessionEvent | Opaque
@@ -134,6 +142,9 @@ __all__ = [
     "RecordKeepingEvent",
     "RecordsLost",
     "RequestEvent",
+    "RestartEvent",
+    "ResumeCleared",
+    "ResumeMarked",
     "RewindReverted",
     "SeatCloseRequested",
     "SessionArchived",
@@ -146,7 +157,9 @@ __all__ = [
     "SessionPurged",
     "SessionRenamed",
     "SessionRestored",
+    "SessionSuspended",
     "SessionUnarchived",
+    "SessionUnsuspended",
     "SettlingEvent",
     "ToolCallCompleted",
     "ToolCallRequested",

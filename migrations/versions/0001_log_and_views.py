@@ -230,6 +230,11 @@ def upgrade() -> None:
         sa.Column("settled_losses", sa.Integer(), nullable=False),
         sa.Column("settled_unreadable", sa.Integer(), nullable=False),
         sa.Column("queued", sa.Integer(), nullable=False),
+        sa.Column("cut_off", sa.Integer(), nullable=False),
+        sa.Column("suspended", sa.Boolean(), nullable=False),
+        sa.Column("resume_turn", sa.String(), nullable=True),
+        sa.Column("resume_reason", sa.String(), nullable=True),
+        sa.Column("resume_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", name=op.f("pk_heads")),
     )
     op.create_index(
@@ -625,6 +630,14 @@ def _create_lineages() -> None:
         unique=False,
         sqlite_where=sa.text("forked_from IS NOT NULL"),
         postgresql_where=sa.text("forked_from IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_heads_resume",
+        "heads",
+        ["resume_at", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("resume_turn IS NOT NULL"),
+        postgresql_where=sa.text("resume_turn IS NOT NULL"),
     )
     op.create_index(
         "ix_heads_deleted",

@@ -31,6 +31,10 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
     "session-unarchived": e.SessionUnarchived(),
     "session-deleted": e.SessionDeleted(),
     "session-restored": e.SessionRestored(),
+    "session-suspended": e.SessionSuspended(reason="restart-loop", count=3),
+    "session-unsuspended": e.SessionUnsuspended(),
+    "resume-marked": e.ResumeMarked(turn_id="t1", reason="server-restarted"),
+    "resume-cleared": e.ResumeCleared(turn_id="t1", reason="completed"),
     "session-purged": e.SessionPurged(
         events=41,
         forked_from="chat-1",

@@ -30,6 +30,19 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
     (e.SessionRestored(), "the session was restored"),
     (e.SessionPurged(events=3), "what was said in the session was destroyed"),
     (
+        e.SessionSuspended(reason="restart-loop", count=3),
+        "the session takes no turns any more: 3 turns in a row cut off: restart-loop",
+    ),
+    (e.SessionUnsuspended(), "the session takes turns again"),
+    (
+        e.ResumeMarked(turn_id="t1", reason="server-restarted"),
+        "turn t1 was cut off and could be gone on with: server-restarted",
+    ),
+    (
+        e.ResumeCleared(turn_id="t1", reason="stale"),
+        "turn t1 is not to be gone on with any more: stale",
+    ),
+    (
         e.TurnStarted(
             turn_id="t1",
             messages=(
