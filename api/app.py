@@ -26,6 +26,7 @@ from api.routes import (
     blobs,
     compaction,
     compare,
+    deleting,
     diff,
     dispatching,
     events,
@@ -67,6 +68,7 @@ says through which version it speaks. Errors are RFC 9457 problem documents with
 
 ROUTES: Final = (
     sessions,
+    deleting,
     hosted_turns,  # what is asked most comes early: routes are looked at in this order
     events,
     transcript,

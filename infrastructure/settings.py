@@ -53,6 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
     "harness_idle_timeout_s": "how long a harness may be silent while nobody is asked anything",
     "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
+    "delete_wait_s": "how long a deletion waits for what runs in the session to end",
     "deleted_keep_days": "how long a deleted session can be restored; `off` keeps it for ever",
     "harness_lease_s": "after how long of silence a server has lost the turns that it runs",
     **POOL_MEANINGS,
@@ -81,6 +82,7 @@ class Settings:
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
+        delete_wait_s: How long a deletion waits for what runs in the session to end.
         deleted_keep_days: So many days after its deletion a session is purged; None for never.
         pool: How many harnesses are kept alive between turns, and for how long.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
@@ -100,6 +102,7 @@ class Settings:
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
     harness_lease_s: int = 30
+    delete_wait_s: int = 5
     deleted_keep_days: int | None = 30
     pool: PoolLimits = field(default_factory=PoolLimits)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -128,6 +131,7 @@ class Settings:
             "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
             "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
             "harness_lease_s": str(self.harness_lease_s),
+            "delete_wait_s": str(self.delete_wait_s),
             "deleted_keep_days": "off"
             if self.deleted_keep_days is None
             else str(self.deleted_keep_days),
@@ -179,6 +183,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
+        delete_wait_s=_count(given, "delete_wait_s", default=5, least=0, most=600),
         deleted_keep_days=_days(given, "deleted_keep_days"),
         pool=_pool(given),
         sources={name: given.source(name) for name in MEANINGS},

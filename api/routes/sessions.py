@@ -1,4 +1,4 @@
-"""Sessions: open, list, read, change, delete, restore."""
+"""Sessions: open, list, read, change, restore; how they go is told in `deleting`."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, replace
@@ -179,20 +179,14 @@ async def change_session(
     return await session_answer(log, target, status=200)
 
 
-@router.delete("/{session_id}", status_code=204)
-async def delete_session(
-    target: Session, log: Log, caller: From, version: ExpectedVersion
-) -> Response:
-    """Take a session out of sight; it can be restored. What runs in it is interrupted."""
-    await log.write(lambda attempt: _delete(log, attempt, target, version, caller))
-    return Response(status_code=204)
-
-
 @router.post("/{session_id}/restore")
 async def restore_session(
     request: Request, target: Session, log: Log, caller: From, key: Key
 ) -> Response:
-    """Bring a deleted session back."""
+    """Bring a deleted session back, while it is not purged.
+
+    Its gates stay withdrawn and its inputs recalled; its next turn is cold.
+    """
     body = await read_body(request)
 
     def write(attempt: Attempt) -> tuple[None, Written]:
@@ -239,16 +233,6 @@ def _is_so(attempt: Attempt, target: Target, step: c.SessionCommand) -> bool:
         return False
     config = session(attempt.connection, target).config
     return canonical(without_raw(config)) == canonical(without_raw(step.config))
-
-
-def _delete(
-    log: Turnlog, attempt: Attempt, target: Target, version: int | None, caller: Caller
-) -> None:
-    steps: list[c.SessionCommand] = [
-        c.BeginBatch(expected_version=version, events=0),  # a full session can be deleted too
-        c.DeleteSession(),
-    ]
-    log.handler.carry_out(attempt, target, steps, caller=caller)
 
 
 async def session_answer(log: Turnlog, target: Target, *, status: int) -> Response:

@@ -43,6 +43,7 @@ class Giving:
             CameBefore: it came under that key already.
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
+        self._launching.here.deletions.check(asked.key)
         once = asked.once
 
         def write(attempt: Attempt) -> Dispatched:

@@ -17,6 +17,7 @@ from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
+from infrastructure.hosting.deletions import Deletions
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.live import Live
 from infrastructure.pool.pool import Pool
@@ -39,6 +40,7 @@ class Here:
 
     Attributes:
         closing: Whether no turn is begun any more.
+        deletions: The sessions in which none is, since they are about to be deleted.
         promote: Has the input that waits longest in a session become a turn.
     """
 
@@ -50,6 +52,7 @@ class Here:
         self._tasks: Final[set[asyncio.Task[None]]] = set()
         self._watches: Final[set[asyncio.Task[None]]] = set()
         self.closing = False
+        self.deletions: Final = Deletions()
         self.counting: Final = log.counting
         self.owner: Final = owner
         self.promote: Callable[[Target], Awaitable[None]] = _nothing_waits

@@ -5,6 +5,7 @@ Each is done under the session's lock, as a request is taken: one at a time.
 
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Final
 
@@ -12,11 +13,12 @@ from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Refuse
 from domain.keys import keys
-from domain.refusals import InputStarted, NoSuchSession, Refusal
+from domain.refusals import InputStarted, NoSuchSession, Refusal, SessionDeleting
 from domain.state import GONE, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
+from infrastructure.deleting import DELETED
 from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.configured import Configurations
@@ -59,6 +61,14 @@ class Hosting:
         """Return a turn that runs here, by its id."""
         return self._launching.here.runs(target, turn_id)
 
+    def is_busy(self, key: SeatKey) -> bool:
+        """Tell whether something runs here for a session."""
+        return self._launching.here.live(key) is not None
+
+    def lock(self, key: SeatKey) -> AbstractAsyncContextManager[None]:
+        """Return what keeps requests of a session waiting while it is held."""
+        return self._taking.locks.of(key)
+
     async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool | None:
         """Stop whatever runs in the session, or waits; None if nothing does.
 
@@ -99,7 +109,8 @@ class Hosting:
         async with self._taking.locks.of(key):
             stopped = await self._log.write(write)
             if stopped and (held := self._launching.here.checked_out(key)) is not None:
-                await self._launching.pool.release(held.seat, "history")
+                why = reason if reason == DELETED else "history"
+                await self._launching.pool.release(held.seat, why)
             return stopped
 
     async def promote(self, target: Target) -> None:
@@ -107,7 +118,11 @@ class Hosting:
 
         One that can become none is taken back, and says why, so that the next can.
         """
-        while (queued := await self._log.read(lambda c: next_input(c, target))) is not None:
+        key = SeatKey(target.project_id, target.session_id)
+        while (
+            not self._launching.here.deletions.covers(key)
+            and (queued := await self._log.read(lambda c: next_input(c, target))) is not None
+        ):
             queue_id, request = queued
             try:
                 ask = await self._read(target, request)
@@ -116,7 +131,7 @@ class Hosting:
                     replace(_waited(ask), owner=self.owner, queue_id=queue_id),
                     Caller(),
                 )
-            except (InputStarted, NoSuchSession):
+            except (InputStarted, NoSuchSession, SessionDeleting):
                 return  # somebody else was faster
             except Refusal as refusal:
                 await self.recall(target, queue_id, _word(refusal), Caller())
