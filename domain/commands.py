@@ -35,9 +35,13 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameSession:
-    """Give the session this title; None takes it away."""
+    """Give the session this title; None takes it away.
+
+    One that no person chose is passed over where somebody else's stands.
+    """
 
     title: str | None
+    by: TitleBy = "person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

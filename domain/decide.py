@@ -26,6 +26,7 @@ from domain.refusals import (
 from domain.restarts import after_interruption
 from domain.standing import known_turn
 from domain.state import GONE, Head, State
+from domain.titles import gives_way, proposes
 
 SESSION_LIMIT: Final = 1_000_000
 _OfPresent: TypeAlias = (
@@ -96,11 +97,13 @@ def _settings_changed(
     head: Head, command: c.RenameSession | c.ConfigureSession | c.SetApprovalMode
 ) -> tuple[Decided, ...]:
     match command:
-        case c.RenameSession(title=title):
+        case c.RenameSession(title=title, by=by):
             check_title(title, "title")
-            if (head.title, head.title_by) == (title, "person" if title else None):
+            if proposes(by) and (title is None or not gives_way(head.title_by)):
                 return ()
-            return (fact(e.SessionRenamed(title=title)),)
+            if (head.title, head.title_by) == (title, by if title else None):
+                return ()
+            return (fact(e.SessionRenamed(title=title, by=by)),)
         case c.ConfigureSession(config=config):
             return (fact(e.SessionConfigured(config=config)),)
         case c.SetApprovalMode(mode=mode):

@@ -10,7 +10,8 @@ from domain.draft import Draft
 from domain.fingerprints import EMPTY, chain, digest, is_empty
 from domain.messages import CONFIGURATION, Role, readable
 from domain.pieces import is_partial, merge
-from domain.state import Piece, Placed, Tail
+from domain.state import Head, Piece, Placed, Tail
+from domain.titles import first_words_of
 
 RECORDS_A_MESSAGE: Final = 256
 """A message of so many records takes no more: what a record costs stays bounded."""
@@ -63,6 +64,8 @@ def place(  # the six things that a new message is made of
         fingerprint=display,
         model_fingerprint=model,
     )
+    if role == "user" and head.title is None:
+        draft.head = _named(draft.head, pieces)
     _put(draft, message, pieces)
 
 
@@ -86,6 +89,11 @@ def join(draft: Draft, tail: Placed, pieces: tuple[Piece, ...]) -> None:
         model_fingerprint=model,
     )
     _put(draft, message, whole)
+
+
+def _named(head: Head, pieces: tuple[Piece, ...]) -> Head:
+    title = first_words_of(piece.part for piece in pieces)
+    return head if title is None else head._replace(title=title, title_by="first-words")
 
 
 def _put(draft: Draft, message: Placed, pieces: tuple[Piece, ...]) -> None:

@@ -257,7 +257,7 @@ def _lost(loss: Loss) -> str:
 
 def _head(was: Head, now: Head) -> Shape:
     """Return each number of the head that is another, before and after."""
-    pairs = ((name, getattr(was, name), getattr(now, name)) for name in HEAD_FIELDS)
+    pairs = ((name, _field(was, name), _field(now, name)) for name in HEAD_FIELDS)
     return {name: {"was": _plain(a), "is": _plain(b)} for name, a, b in pairs if a != b}
 
 
@@ -267,7 +267,14 @@ def _head_words(was: Head, now: Head, changed: Shape) -> Iterator[str]:
         if name in _SAID or (one and name == "model_fingerprint"):
             continue
         about = name.replace("_", " ")
-        yield f"{about} {_told(getattr(was, name))} -> {_told(getattr(now, name))}"
+        yield f"{about} {_told(_field(was, name))} -> {_told(_field(now, name))}"
+
+
+def _field(head: Head, name: str) -> object:
+    """Return a field of a head; a title of words that were said is none here."""
+    if name == "title" and head.title_by == "first-words":
+        return None
+    return getattr(head, name)
 
 
 def _plain(value: object) -> object:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ApprovalMode: TypeAlias = Literal["allow-all", "deny-all", "read-only", "always-ask"]
-TitleBy: TypeAlias = Literal["person", "import", "first-words", "fork"]
+TitleBy: TypeAlias = Literal["person", "import", "first-words", "fork", "harness", "hook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,7 +181,7 @@ def test_a_lineage_is_read_both_ways(client: httpx.Client) -> None:
     fork(client, "f1", session_id="f3", at=2, title="three")
     head = read(client, "f1")["head"]["version"]
     older = [
-        {"session_id": "s1", "title": None, "status": "open", "version": 3},
+        {"session_id": "s1", "title": "go on", "status": "open", "version": 3},
         {"session_id": "f1", "title": "one", "status": "open", "version": head},
     ]
     assert read(client, "f2/lineage")["ancestors"] == older

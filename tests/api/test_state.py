@@ -64,7 +64,7 @@ def test_each_version_tells_what_was_told_when_it_was_the_newest(client: httpx.C
         told[-2]["through_version"],
         None,
     ]
-    assert (told[-3]["title"], told[-4]["title"]) == ("Trip", None)
+    assert (told[-3]["title"], told[-4]["title"]) == ("Trip", "Hello?")
     assert told[0]["config_version"] == 1
 
 

@@ -94,7 +94,7 @@ def test_fields_that_are_another_are_told_with_both_values() -> None:
         "ready",
         "reasons",
     }
-    assert changes["title"] == {"from": None, "to": "Trip"}
+    assert changes["title"] == {"from": "hi", "to": "Trip"}
     assert changes["reasons"] == {"from": ["turn-running"], "to": []}
     prints = state_changes(point(facts, 1), point(facts, 2))["fingerprint"]
     assert prints == {
