@@ -1,6 +1,7 @@
 """When does a server look for what nobody needs, or nobody holds any more?
 
-Soon after it starts and then every hour; for leases that ended, every few seconds.
+Soon after it starts and then every hour; for leases that ended, and for what is remembered of idle
+sessions, every few seconds.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from infrastructure.collecting import collect
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
+from infrastructure.idle import Idle
 from infrastructure.recovering import Watch, recover
 
 FIRST_S: Final = 60
@@ -32,9 +34,10 @@ async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) ->
 
 
 async def watch_leases(log: Turnlog, every: float = LEASES_S) -> None:
-    """Interrupt turns whose holders were lost, until cancelled."""
-    watch = Watch()
+    """Interrupt turns whose holders were lost, and forget idle sessions, until cancelled."""
+    watch, idle = Watch(), Idle(log.runner.memory)
     while True:
+        idle.look(monotonic())
         try:
             await recover(log, watch, monotonic_ns() // 1_000)
         except (SQLAlchemyError, UnfitDatabase):

@@ -98,6 +98,19 @@ class Memory:
             self._sessions.pop((project_id, session_id), None)
             self.epochs.clear()
 
+    def sessions(self) -> list[tuple[tuple[str, str], Remembered]]:
+        """Return what is known of each session, by project and id."""
+        with self._lock:
+            return [*self._sessions.items()]
+
+    def forget_if(self, name: tuple[str, str], known: Remembered) -> bool:
+        """Forget a session if nothing else is known of it meanwhile; tell whether it was so."""
+        with self._lock:
+            if self._sessions.get(name) is not known:
+                return False
+            del self._sessions[name]
+            return True
+
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:

@@ -75,13 +75,13 @@ class Runner:
         self._turn: Final = Lock()
         self._closing: Final = Lock()
         self._closed = False
-        self._memory: Final = Memory(database.written)
+        self.memory: Final = Memory(database.written)
         self._threads: Final = threads
         self._room: Final = Semaphore(threads)
         if self._pool is None:
             self._thread.start()
         else:  # another server may have less than what is remembered, and write it otherwise
-            database.on_connect(self._memory.clear)
+            database.on_connect(self.memory.clear)
 
     def submit(self, work: Work[Answer]) -> "Future[Answer]":
         """Have `work` run; the future gives its answer once committed, or its refusal."""
@@ -154,7 +154,7 @@ class Runner:
         done = False
         try:
             with self._database.write_quickly() as connection:
-                commit = Commit(connection, self._memory, deferring=True)
+                commit = Commit(connection, self.memory, deferring=True)
                 answer = work(Attempt(commit, patient=patient))
                 done = True
         except Contended:
@@ -208,8 +208,8 @@ class Runner:
         commit: Commit | None = None
         try:
             with self._database.write() as connection:
-                commit = Commit(connection, self._memory)
-                self._memory.begin(connection)
+                commit = Commit(connection, self.memory)
+                self.memory.begin(connection)
                 return work(commit)
         except BaseException:
             if commit is not None and (commit.events or commit.forgot):
