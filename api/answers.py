@@ -61,6 +61,11 @@ _COUNTS: Final = dict.fromkeys(
     ("records", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), _NUMBER
 )
 
+_STATUS: Final[Json] = {
+    "type": "string",
+    "enum": ["open", "suspended", "archived", "deleted"],
+}
+
 SCHEMAS: Final[dict[str, Json]] = {
     "Head": _shape(
         version=_NUMBER,
@@ -78,13 +83,18 @@ SCHEMAS: Final[dict[str, Json]] = {
     "Session": _shape(
         session_id=_TEXT,
         title=_MAYBE,
-        status={"type": "string", "enum": ["open", "archived", "deleted"]},
+        status=_STATUS,
         created_at=_TIME,
         updated_at=_TIME,
         messages=_NUMBER,
         turns=_NUMBER,
         turn_id=_MAYBE,
         turn_status=_MAYBE,
+        resume_pending={
+            "type": ["object", "null"],
+            "description": "The turn that a restart cut off and that could be gone on with: "
+            "`turn_id`, `reason`, `marked_at`.",
+        },
         open_gates=_NUMBER,
         parent_session_id=_MAYBE,
         forked_from={"type": ["object", "null"]},
@@ -143,7 +153,7 @@ SCHEMAS: Final[dict[str, Json]] = {
     },
     "State": _shape(
         session_id=_TEXT,
-        status={"type": "string", "enum": ["open", "archived", "deleted"]},
+        status=_STATUS,
         title=_MAYBE,
         title_by=_MAYBE,
         approval_mode=_MAYBE,

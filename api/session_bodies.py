@@ -32,13 +32,15 @@ class OpenBody(OpenFields):
 class PatchBody(Body):
     """What to change: what is left out stays, a configuration is replaced whole.
 
-    Null takes a title or a configuration away.
+    Null takes a title or a configuration away. `suspended` can only become false: the session
+    takes turns again.
     """
 
     title: StrictStr | None = None
     config: dict[str, Any] | None = None
     approval_mode: ApprovalMode | None = None
     archived: StrictBool | None = None
+    suspended: StrictBool | None = None
 
 
 def open_command(fields: OpenFields, raw: Mapping[str, bytes]) -> c.OpenSession:
@@ -72,12 +74,17 @@ def change_commands(body: RawBody) -> list[c.SessionCommand]:
     patch = body.valid(PatchBody)
     raw = raw_members(body.raw)
     steps: list[c.SessionCommand] = []
-    for name in ("approval_mode", "archived"):
+    for name in ("approval_mode", "archived", "suspended"):
         if raw.get(name) == b"null":
             detail = "null takes nothing away here; leave it out"
             raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (name,))])
     if patch.archived is False:
         steps.append(c.UnarchiveSession())
+    if patch.suspended:
+        detail = "only false: a session is suspended by turns that are cut off again and again"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("suspended",))])
+    if patch.suspended is False:
+        steps.append(c.UnsuspendSession())
     if "title" in raw:
         steps.append(c.RenameSession(title=patch.title))
     if "config" in raw:

@@ -28,6 +28,7 @@ def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True
         "turns": head.turns,
         "turn_id": head.turn_id,
         "turn_status": _turn_status(view),
+        "resume_pending": _resume_pending(head),
         "open_gates": head.open_gates,
         "approval_mode": head.approval_mode,
         "parent_session_id": head.parent_session_id,
@@ -61,6 +62,16 @@ def _forked_from(head: Head) -> Shape | None:
     if head.forked_from is None:
         return None
     return {"session_id": head.forked_from, "version": head.base_version}
+
+
+def _resume_pending(head: Head) -> Shape | None:
+    if head.resume_turn is None:
+        return None
+    return {
+        "turn_id": head.resume_turn,
+        "reason": head.resume_reason,
+        "marked_at": rfc3339(head.resume_at),
+    }
 
 
 def _turn_status(view: SessionView) -> str | None:

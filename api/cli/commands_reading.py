@@ -40,7 +40,8 @@ Limit = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
 def sessions_command(
     limit: Limit = 50,
     status: Annotated[
-        Literal["open", "archived", "deleted", "all"], typer.Option("--status", help="Which.")
+        Literal["open", "suspended", "archived", "deleted", "all"],
+        typer.Option("--status", help="Which."),
     ] = "open",
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Part of the title.")

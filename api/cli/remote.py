@@ -313,7 +313,7 @@ class Remote:
         return Failure("not-turnlog", f"what answers at {self._url} is no turnlog", UNFIT)
 
 
-_SEEN: Final[tuple[Status, ...]] = ("open", "archived")
+_SEEN: Final[tuple[Status, ...]] = ("open", "suspended", "archived")
 _PASSING: Final = frozenset(
     {
         "database-busy",

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from domain.json_text import JsonValue
 
 NO_PARENT: Final = "-"
-Status: TypeAlias = Literal["open", "archived", "deleted", "all"]
+Status: TypeAlias = Literal["open", "suspended", "archived", "deleted", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

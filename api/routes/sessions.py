@@ -169,9 +169,10 @@ async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
 async def change_session(
     request: Request, target: Session, log: Log, caller: From, version: ExpectedVersion
 ) -> Response:
-    """Rename, configure, archive or unarchive a session, all or nothing.
+    """Rename, configure, archive or unarchive a session, or have it take turns again.
 
-    What is left out stays; a configuration is replaced whole. What changes nothing is not recorded.
+    All or nothing. What is left out stays; a configuration is replaced whole. What changes nothing
+    is not recorded.
     """
     body = await read_body(request)
     steps = change_commands(body)

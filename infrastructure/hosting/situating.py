@@ -31,6 +31,7 @@ from domain.json_text import JsonValue, parse
 from domain.keys import keys_of
 from domain.readiness import Readiness
 from domain.refusals import AmbiguousGate, NoSuchGate
+from domain.restarts import would_suspend
 from domain.state import GONE, Gate, Head, State, Turn
 from domain.state import Seat as SeatRecord
 from infrastructure import runs
@@ -138,7 +139,7 @@ def situate(
     situation = Situation(
         kind=ask.shape.kind,
         readiness=readiness,
-        session=_standing(head, ask, wanted),
+        session="suspended" if _is_held(head, turn, run, now) else _standing(head, ask, wanted),
         claim=_claim(attempt, key, head, ask),
         answers="same-again" if ask.continues and not answered else _worst(answered),
         run="idle" if _goes_on(turn, run, ask, now) else _run(turn, run, ask, now),
@@ -220,6 +221,19 @@ def _after_rewind(
     rewind = replace(ask.rewind, interrupt=True)  # whether it may, is decided later
     would = handler.foresee(attempt, target, [rewind], known=(key, state))
     return would.head, would.readiness
+
+
+def _is_held(head: Head, turn: Turn | None, run: runs.Run | None, now: int) -> bool:
+    """Tell whether the session takes no turns; or will take none once its lost turn is ended."""
+    if head.suspended:
+        return not head.put_away
+    hosted = turn is not None and turn.producer_id is None and not turn.paused
+    return hosted and 0 < _lease_of(turn, run) <= now and would_suspend(head)
+
+
+def _lease_of(turn: Turn | None, run: runs.Run | None) -> int:
+    """Return until when the turn is held; 0 if nobody holds it."""
+    return run.lease_until if turn and run is not None and run.is_of(turn.turn_id) else 0
 
 
 def _standing(head: Head, ask: Ask, wanted: Wanted) -> Standing:

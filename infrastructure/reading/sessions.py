@@ -30,7 +30,7 @@ from infrastructure.prepared import Prepared
 from infrastructure.serialization import Unreadable, decode, members_of
 from infrastructure.view_rows import head_of, turn_of
 
-StatusFilter: TypeAlias = Literal["open", "archived", "deleted", "all"]
+StatusFilter: TypeAlias = Literal["open", "suspended", "archived", "deleted", "all"]
 ANY_PARENT: Final = "*"
 
 _BODY: Final = Prepared(
