@@ -11,7 +11,6 @@ from domain.paths import found_in, grown
 from domain.pieces import pieces_of
 from domain.place import place
 from domain.raw_json import without_raw
-from domain.restarts import is_unclean
 from domain.state import Turn, TurnStatus
 
 _MILLISECOND: Final = 1_000
@@ -67,8 +66,6 @@ def turn_ended(
         return
     if isinstance(event, e.TurnCompleted):
         draft.head = head = head._replace(cut_off=0)
-    elif isinstance(event, e.TurnInterrupted) and is_unclean(turn, event):
-        draft.head = head = head._replace(cut_off=head.cut_off + 1)
     count, records = event.record_count, turn.records
     if draft.fact.envelope.producer is not None:
         records -= 1

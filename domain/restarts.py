@@ -8,7 +8,7 @@ from typing import Final
 
 from domain import events as e
 from domain.decided import Decided, fact
-from domain.state import Head, State, Status, Turn
+from domain.state import Head, State, Status
 
 RESTARTED: Final = "server-restarted"
 """Why a turn was interrupted whose server is known to be gone."""
@@ -21,11 +21,6 @@ LIMIT: Final = 3
 LOOP: Final = "restart-loop"
 """Why a session was suspended."""
 COMPLETED: Final = "completed"
-
-
-def is_unclean(turn: Turn, event: e.TurnInterrupted) -> bool:
-    """Tell whether a turn ended so because its server did not outlive it; nobody asked for that."""
-    return event.reason in UNCLEAN and event.by is None and turn.producer_id is None
 
 
 def would_suspend(head: Head) -> bool:

@@ -20,14 +20,14 @@ COMPLETED = e.TurnCompleted(turn_id="t9")
 
 def cut_off(turn_id: str, reason: str = RESTARTED) -> tuple[e.Fact, ...]:
     """Return a turn that began, and whose server was killed."""
-    return (started(turn_id), e.TurnInterrupted(turn_id=turn_id, reason=reason))
+    marked = e.ResumeMarked(turn_id=turn_id, reason=reason)
+    return (started(turn_id), e.TurnInterrupted(turn_id=turn_id, reason=reason), marked)
 
 
 def stop(turn_id: str, reason: str = RESTARTED, by: str | None = None) -> InterruptTurn:
     return InterruptTurn(turn_id=turn_id, reason=reason, by=by)
 
 
-MARKED = e.ResumeMarked(turn_id="t1", reason=RESTARTED)
 SUSPENDED = e.SessionSuspended(reason="restart-loop", count=3)
 TWICE = (OPENED, *cut_off("t1"), *cut_off("t2", "owner-lost"))
 
@@ -52,22 +52,25 @@ def test_a_turn_that_somebody_stopped_is_not_marked() -> None:
     by_name = e.TurnInterrupted(turn_id="t1", reason=RESTARTED, by="somebody")
     running.when(stop("t1", by="somebody")).then(by_name)
     running.when(record(by_name)).then(by_name)
-    assert folded(OPENED, started("t1"), by_name).head.cut_off == 0
 
 
 def test_a_runners_turn_is_the_runners_to_go_on_with() -> None:
     interrupted = e.TurnInterrupted(turn_id="t1", reason=RESTARTED)
     given(OPENED, started("t1"), producer=RUNNER).when(stop("t1")).then(interrupted)
-    assert folded(OPENED, started("t1"), interrupted, producer=RUNNER).head.cut_off == 0
     assert after_interruption(State(), "t1", RESTARTED) == ()
 
 
 def test_the_third_in_a_row_suspends_the_session() -> None:
     interrupted = e.TurnInterrupted(turn_id="t3", reason=RESTARTED)
-    given(*TWICE, MARKED, started("t3")).when(stop("t3")).then(interrupted, SUSPENDED)
-    head = folded(*TWICE, MARKED, started("t3"), interrupted, SUSPENDED).head
+    given(*TWICE, started("t3")).when(stop("t3")).then(interrupted, SUSPENDED)
+    head = folded(*TWICE, started("t3"), interrupted, SUSPENDED).head
     assert (head.status, head.suspended, head.cut_off) == ("suspended", True, 3)
     assert (head.resume_turn, head.resume_reason, head.resume_at) == (None, None, 0)
+
+
+def test_what_an_import_tells_of_lost_turns_is_not_counted() -> None:
+    lost = (started("t1"), e.TurnInterrupted(turn_id="t1", reason="owner-lost"))
+    assert folded(OPENED, *lost).head.cut_off == 0
 
 
 def test_a_completed_turn_begins_the_count_anew() -> None:
@@ -87,7 +90,7 @@ def test_a_completed_turn_begins_the_count_anew() -> None:
     ],
 )
 def test_only_a_turn_that_ends_well_clears_what_was_marked(end: e.TurnEvent) -> None:
-    history = (OPENED, *cut_off("t1"), MARKED, started("t9"))
+    history = (OPENED, *cut_off("t1"), started("t9"))
     cleared = e.ResumeCleared(turn_id="t1", reason="completed")
     given(*history).when(record(end)).then(end)
     given(*history).when(record(COMPLETED)).then(COMPLETED, cleared)
@@ -98,7 +101,7 @@ def test_only_a_turn_that_ends_well_clears_what_was_marked(end: e.TurnEvent) -> 
 
 def test_turnlog_itself_clears_what_is_too_old() -> None:
     stale = e.ResumeCleared(turn_id="t1", reason="stale")
-    given(OPENED, *cut_off("t1"), MARKED).when(Note(event=stale)).then(stale)
+    given(OPENED, *cut_off("t1")).when(Note(event=stale)).then(stale)
 
 
 def test_a_suspended_session_takes_turns_again_when_somebody_says_so() -> None:
@@ -120,3 +123,4 @@ def test_one_that_is_put_away_stays_suspended_until_then() -> None:
     assert (let.status, let.suspended) == ("archived", False)
     gone = (*TWICE, SUSPENDED, e.SessionDeleted(), e.SessionRestored())
     assert folded(*gone).head.status == "suspended"
+    assert folded(OPENED, e.SessionDeleted(), SUSPENDED).head.status == "deleted"
