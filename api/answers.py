@@ -469,12 +469,26 @@ SCHEMAS: Final[dict[str, Json]] = {
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
 
+_MANY: Final = _shape(deleted=_NUMBER, remaining=_NUMBER)
 _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Open Session": ("The session, opened.", _named("Session")),
     "List Sessions": ("A page of sessions.", _named("Sessions")),
     "Read Session": ("The session.", _named("Session")),
     "Change Session": ("The session as it is now.", _named("Session")),
-    "Delete Session": ("It is deleted, or was.", None),
+    "Delete Session": ("It is deleted; what ran in it was stopped.", None),
+    "Delete Sessions Of Harness": ("How many are deleted, and how many left.", _MANY),
+    "Delete Project": ("How many are deleted, and how many left.", _MANY),
+    "Purge Session": (
+        "What was said in it is gone, or would be: rows by table.",
+        _with(
+            _shape(
+                session_id=_TEXT,
+                events=_NUMBER,
+                removed={"type": "object", "additionalProperties": _NUMBER},
+            ),
+            dry_run=_FLAG,
+        ),
+    ),
     "Restore Session": ("The session as it is now.", _named("Session")),
     "Append Events": ("All of the batch is committed.", _named("Appended")),
     "Page Events": ("A page of events.", _named("Events")),

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request, Response
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, ProjectId, Session
 from api.problems import Flaw, ProblemError
-from api.routes.hosted_turns import hosting_of
 from api.shapes import Shape
 from api.views import MEDIA
 from api.writing import Key, Once, Written, once, replay_headers
@@ -42,7 +41,7 @@ async def delete_session(
     queue is recalled; the harness that is kept for it is let go. Meanwhile nothing begins in it
     (409 `session-deleting`). What takes too long to end is cut off. A second time it is 404.
     """
-    await Deleting(log, hosting_of(request)).delete(target, caller, version)
+    await Deleting(log, request.app.state.hosting).delete(target, caller, version)
     return Response(status_code=204)
 
 
@@ -61,7 +60,7 @@ async def delete_sessions_of_harness(
 
     Each as it is deleted alone; call again until nothing is `remaining`. What they used stays.
     """
-    deleting = Deleting(log, hosting_of(request))
+    deleting = Deleting(log, request.app.state.hosting)
     return _many(await delete_many(log, deleting, project_id, caller, harness=harness, limit=limit))
 
 
@@ -82,7 +81,7 @@ async def delete_project(
     if confirm != project_id:
         detail = "confirm is the project's id"
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("query", "confirm"))])
-    deleting = Deleting(log, hosting_of(request))
+    deleting = Deleting(log, request.app.state.hosting)
     return _many(await delete_many(log, deleting, project_id, caller, limit=limit))
 
 

@@ -16,6 +16,7 @@ from domain.refusals import Refusal, VersionMoved
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.deleting import DELETED, delete, runs_elsewhere
+from infrastructure.hosting.deletions import Deletions
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.pool.seats import SeatKey
 from infrastructure.reading.sessions import session_head
@@ -27,12 +28,12 @@ _LOGGER: Final = logging.getLogger("turnlog")
 class Deleting:
     """What deletes sessions on one server."""
 
-    def __init__(self, log: Turnlog, hosting: Hosting) -> None:
-        """Take the log, and what runs turns."""
+    def __init__(self, log: Turnlog, hosting: Hosting | None) -> None:
+        """Take the log, and what runs turns; None if nothing does, or does any more."""
         self._log: Final = log
         self._hosting: Final = hosting
-        self._here: Final = hosting.launching.here
-        self.deletions: Final = self._here.deletions
+        self._owner: Final = None if hosting is None else hosting.owner
+        self.deletions: Final = Deletions() if hosting is None else hosting.launching.here.deletions
 
     async def delete(self, target: Target, caller: Caller, version: int | None = None) -> None:
         """Delete a session, once what runs in it has ended, or had its time to.
@@ -42,21 +43,20 @@ class Deleting:
             VersionMoved: it is not at `version`; nothing was stopped.
         """
         key = SeatKey(target.project_id, target.session_id)
-        with self._here.deletions.mark(key):
-            here = self._is_here(key)
+        hosting = self._hosting
+        with self.deletions.mark(key):
+            here = hosting is not None and _is_here(hosting, key)
             if here:
                 await self._log.read(lambda connection: _check(connection, target, version))
             elif await self._deleted(target, caller, version):
                 return
             until = asyncio.get_running_loop().time() + self._log.settings.delete_wait_s
-            if here:
-                await self._in_time(until, self._stopped(target, caller))
-            await self._in_time(until, self._let_go(key))
+            if hosting is not None:
+                if here:  # gates are withdrawn, then the turn ends
+                    await self._in_time(until, hosting.interrupt(target, DELETED, caller))
+                await self._in_time(until, _let_go(hosting, key))
             await self._in_time(until, self._over_elsewhere(target))
             await self._deleted(target, caller, None, at_once=True)
-
-    def _is_here(self, key: SeatKey) -> bool:
-        return self._hosting.is_busy(key) or self._here.pool.find(key) is not None
 
     async def _deleted(
         self, target: Target, caller: Caller, version: int | None, *, at_once: bool = False
@@ -68,7 +68,7 @@ class Deleting:
                 target,
                 caller,
                 version=version,
-                owner=self._here.owner,
+                owner=self._owner,
                 at_once=at_once,
             )
         )
@@ -83,25 +83,27 @@ class Deleting:
         except Refusal as refusal:  # it ended by itself
             _LOGGER.info("nothing had to be stopped: %s", type(refusal).__qualname__)
 
-    async def _stopped(self, target: Target, caller: Caller) -> None:
-        """Stop the turn; of one that waits, the gates are withdrawn and its end is recorded."""
-        await self._hosting.interrupt(target, DELETED, caller)
-
-    async def _let_go(self, key: SeatKey) -> None:
-        """Let the parked harness go, once no request has it in hand."""
-        async with self._hosting.lock(key):
-            live = self._here.live(key)
-            if live is not None:  # it began before the session was marked
-                await self._hosting.launching.stop(live, DELETED, None)
-            held = self._here.checked_out(key)
-            if held is not None:
-                await self._here.pool.release(held.seat, DELETED)
-
     async def _over_elsewhere(self, target: Target) -> None:
         while await self._log.read(  # noqa: ASYNC110 - what another server does wakes nobody here
-            lambda connection: runs_elsewhere(connection, target, self._here.owner, self._log.now())
+            lambda connection: runs_elsewhere(connection, target, self._owner, self._log.now())
         ):
             await asyncio.sleep(LOOK_S)
+
+
+def _is_here(hosting: Hosting, key: SeatKey) -> bool:
+    return hosting.is_busy(key) or hosting.launching.pool.find(key) is not None
+
+
+async def _let_go(hosting: Hosting, key: SeatKey) -> None:
+    """Let the parked harness go, once no request has it in hand."""
+    here = hosting.launching.here
+    async with hosting.lock(key):
+        live = here.live(key)
+        if live is not None:  # it began before the session was marked
+            await hosting.launching.stop(live, DELETED, None)
+        held = here.checked_out(key)
+        if held is not None:
+            await here.pool.release(held.seat, DELETED)
 
 
 def _check(connection: Connection, target: Target, version: int | None) -> None:

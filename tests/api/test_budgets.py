@@ -387,6 +387,9 @@ UNBOUNDED: Final = {
     "GET .../events/stream": "goes on until its client leaves",
     "GET .../export": "reads all of a session",
     "POST .../verify": "reads all of a session",
+    "POST .../purge": "removes all of a session",
+    "DELETE /sessions": "deletes many sessions",
+    "DELETE ": "deletes many sessions",
 }
 
 
