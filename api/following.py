@@ -1,92 +1,206 @@
 """How does a client follow a session live, without a gap and without a copy?
 
-What is there is read page by page, then the client is told that it is up to date, then what comes:
-woken at once by this process's own commits, and by looking now and then for those of others. What
-is not stored is shown too, while one is there to see it.
+What is there is read page by page, then the client is told where the session stands, which gates
+wait, and that it is up to date; then what comes, which is read and put into frames once for all who
+follow. What is not stored is shown too, while one is there to see it.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Final
 
 from sqlalchemy import Connection
 
 from api.errors import UNREACHABLE, unreachable
+from api.gate_shapes import gate_shape
 from api.session_shapes import event_json
 from domain.raw_json import dumped
+from infrastructure.arrivals import Listener
 from infrastructure.composition import Turnlog
 from infrastructure.deltas import Delta, Inbox
+from infrastructure.feeds import Feed, Page, Piece, Read, together
 from infrastructure.lineages import Lineage
 from infrastructure.mapper import StoredFact
-from infrastructure.reading.events import history
+from infrastructure.reading.approvals import GateQuery, gates
+from infrastructure.reading.events import Stream, history
+from infrastructure.reading.standing import Standing, fitting, newest_version, standing
 
 PAGE: Final = 200
-LOOK_S: Final = 0.25
+PAGE_BYTES: Final = 256 * 1024
+"""A page has at most so many events, and so many bytes of what they say, or one event."""
+GATES: Final = 200
 HEARTBEAT_S: Final = 15.0
 RETRY_MS: Final = 1_000
+RETRY: Final = f"retry: {RETRY_MS}\n\n".encode()
+STILL_HERE: Final = b": still here\n\n"
 
 
 async def follow(
-    log: Turnlog,
-    stream: tuple[str, str, int],
-    lineage: Lineage,
-    *,
-    start: int,
-    watermark: int,
-    gone: Callable[[], Awaitable[bool]],
-) -> AsyncIterator[bytes]:
-    """Yield frames: each event after version `start` once, `synced` when `watermark` is reached."""
-    yield f"retry: {RETRY_MS}\n\n".encode()
-    seen = start
-    synced = False
-    quiet = 0.0
+    log: Turnlog, stream: Stream, lineage: Lineage, *, start: int, watermark: int
+) -> AsyncGenerator[bytes]:
+    """Yield frames: each event after version `start` once; `synced` after those of now."""
+    yield RETRY
     name = stream[:2]
+    read = _reader(log, stream, lineage)
     with (
-        log.arrivals.listen(name) as arrivals,
-        log.deltas.listen(name, arrivals.nudge) as inbox,
+        log.feeds.join(("session", *name), name, read) as (feed, woken),
+        log.deltas.listen(name, woken.nudge) as inbox,
     ):
-        while not log.stopping.is_set():
-            due = inbox.newest()
-            try:
-                page = await log.read(_after(stream, lineage, seen))
-            except UNREACHABLE as error:
-                yield frame("error", unreachable(error).body())
-                return
-            if page:
-                yield b"".join(_among(inbox, page))
-                seen = page[-1].envelope.version
+        follower = _Follower(log, stream, feed, woken, inbox, start)
+        try:
+            async for told in follower.frames(watermark):
+                yield told
+        except UNREACHABLE as error:
+            yield frame("error", unreachable(error).body())
+
+
+class _Follower:
+    """One who follows, and how far it is."""
+
+    def __init__(
+        self,
+        log: Turnlog,
+        stream: Stream,
+        feed: Feed,
+        woken: Listener,
+        inbox: Inbox,
+        seen: int,
+    ) -> None:
+        self._log: Final = log
+        self._stream: Final = stream
+        self._feed: Final = feed
+        self._woken: Final = woken
+        self._inbox: Final = inbox
+        self._seen = seen
+        self._sought = 0
+        self._shown = b""
+
+    async def frames(self, watermark: int) -> AsyncGenerator[bytes]:
+        """Yield what there is, then that it was all, then what comes."""
+        feed = self._feed
+        # Whoever comes is counted in first, and then told where the session stands.
+        await feed.looked()
+        due, state = feed.place, feed.state
+        synced = False
+        quiet = 0.0
+        while not self._log.stopping.is_set():
+            feed.check()
+            page = await after(feed, self._seen)
+            told = b"" if page is None else b"".join(self._among(page))
+            self._seen = max(self._seen, feed.place if page is None else page.through)
+            if told:
+                yield told
                 quiet = 0.0
-            # A log that lost its newest fact never comes to the watermark, only to its end.
-            if not synced and (seen >= watermark or len(page) < PAGE):
+            if not synced and (page is None or self._seen >= due):
                 synced = True
-                yield frame("synced", f'{{"version":{watermark}}}'.encode())
-            if len(page) == PAGE:
+                self._shown = state
+                yield state + await self._gates()
+                yield frame("synced", b'{"version":%d}' % watermark)
+            if synced and feed.state != self._shown and self._seen >= feed.state_place:
+                self._shown = feed.state
+                yield self._shown
+            if page is not None:
                 continue
-            if await gone():
+            if feed.last:
+                yield feed.last
                 return
-            waited = 0.0
-            shown = max(seen, due)  # of a log that lost its newest fact no event comes before it
-            while waited < LOOK_S and not arrivals.has_grown() and inbox.newest() <= shown:
-                if deltas := inbox.take(shown):
-                    yield b"".join(map(delta_frame, deltas))
-                    quiet = 0.0
-                waited += await arrivals.wait(LOOK_S - waited)
-            quiet += waited
-            if quiet >= HEARTBEAT_S:
+            if deltas := await self._deltas():
+                yield deltas
                 quiet = 0.0
-                yield b": still here\n\n"
-    yield frame("goaway", b'{"reason":"shutting-down"}')
+            elif deltas is not None:
+                quiet += await self._woken.wait(max(HEARTBEAT_S - quiet, 0.0))
+                if quiet >= HEARTBEAT_S:
+                    quiet = 0.0
+                    yield STILL_HERE
+        yield goaway("shutting-down")
+
+    def _among(self, page: Page) -> Iterator[bytes]:
+        """Yield the frames of a page, and each delta after the event that it was sent after."""
+        if self._inbox.is_empty():
+            yield page.frames
+            return
+        for piece in page.pieces:
+            yield from map(delta_frame, self._inbox.take(piece.place - 1))
+            yield piece.frame
+
+    async def _deltas(self) -> bytes | None:
+        """Return the deltas that may be shown now; None if their event has been looked for first.
+
+        Of a log that lost its newest fact no event comes before them.
+        """
+        newest = self._inbox.newest()
+        if newest > max(self._seen, self._sought):
+            await self._feed.looked()
+            self._sought = newest
+            return None
+        return b"".join(map(delta_frame, self._inbox.take(max(self._seen, self._sought))))
+
+    async def _gates(self) -> bytes:
+        """Return a frame for each gate that waits for an answer, as the inbox shows it."""
+        project_id, _, key = self._stream
+        query = GateQuery(project_id=project_id, session_key=key, ascending=True, limit=GATES)
+        found = await self._log.read(lambda connection: gates(connection, query))
+        return b"".join(frame("gate", dumped(gate_shape(each))) for each in found)
 
 
-def _among(inbox: Inbox, page: Sequence[StoredFact]) -> Iterator[bytes]:
-    """Yield the frames of a page, and each delta after the event that it was sent after."""
-    for stored in page:
-        yield from map(delta_frame, inbox.take(stored.envelope.version - 1))
-        yield event_frame(stored)
+async def after(feed: Feed, seen: int) -> Page | None:
+    """Return what is after a place: of what is kept for all, or else read for this one alone."""
+    floor = feed.floor
+    if seen >= floor:
+        return feed.after(seen)
+    page = await feed.read(seen)
+    return page if page.more else page._replace(through=max(page.through, floor))
+
+
+def _reader(log: Turnlog, stream: Stream, lineage: Lineage) -> Read:
+    """Return what reads a page of a session and puts it into frames."""
+
+    def look(connection: Connection, seen: int | None) -> Page:
+        found = standing(connection, stream[2], log.now())
+        state = b"" if found is None else state_frame(stream[1], found)
+        last = goaway("session-deleted") if found is not None and found.gone else b""
+        stored: Sequence[StoredFact] = ()
+        most = 0
+        if seen is None:
+            seen = newest_version(connection, stream[2], lineage)
+        elif found is None or found.version != seen:
+            most = fitting(connection, stream, lineage, after=seen, most=PAGE, size=PAGE_BYTES)
+            stored = history(connection, stream, lineage, after=seen, limit=most)
+        pieces = [Piece(each.envelope.version, event_frame(each)) for each in stored]
+        return Page(
+            after=seen,
+            through=pieces[-1].place if pieces else seen,
+            pieces=pieces,
+            frames=together(pieces),
+            more=0 < most == len(pieces),
+            state=state,
+            last=last,
+        )
+
+    return lambda seen: log.read(lambda connection: look(connection, seen))
+
+
+def state_frame(session_id: str, found: Standing) -> bytes:
+    """Return a frame that says what a session does."""
+    turn = {} if found.turn_id is None else {"turn_id": found.turn_id}
+    shape = {"session_id": session_id, "status": found.doing, **turn, "queued": found.queued}
+    return frame("state", dumped(shape))
+
+
+def goaway(reason: str) -> bytes:
+    """Return the last frame of a stream that did not fail."""
+    return frame("goaway", dumped({"reason": reason}))
 
 
 def delta_frame(delta: Delta) -> bytes:
     """Return a frame without an id: a client goes on from the last event."""
-    lost = b"" if not delta.lost else b',"lost":%d' % delta.lost
+    if delta.lost:
+        return _delta(delta, b',"lost":%d' % delta.lost)
+    if not delta.shared:
+        delta.shared.append(_delta(delta, b""))
+    return delta.shared[0]
+
+
+def _delta(delta: Delta, lost: bytes) -> bytes:
     turn_id = dumped(delta.turn_id)
     return frame("delta", b'{"turn_id":%b,"delta":%b%b}' % (turn_id, delta.data, lost))
 
@@ -107,9 +221,3 @@ def frame(name: str, data: bytes, id_: int | None = None) -> bytes:
         + b"".join(b"data: " + line + b"\n" for line in lines)
         + b"\n"
     )
-
-
-def _after(
-    stream: tuple[str, str, int], lineage: Lineage, seen: int
-) -> Callable[[Connection], list[StoredFact]]:
-    return lambda connection: history(connection, stream, lineage, after=seen, limit=PAGE)

@@ -60,7 +60,7 @@ class _OfLog(Collector):
         yield CounterMetricFamily("turnlog_events", "Events that they wrote.", written.events)
         yield CounterMetricFamily("turnlog_commits", "Commits of them.", written.commits)
         yield GaugeMetricFamily(
-            "turnlog_streams", "Live streams open.", self._log.arrivals.waiting()
+            "turnlog_streams", "Live streams open.", self._log.feeds.followers()
         )
         try:
             lags = self._log.following.lags()

@@ -5,8 +5,8 @@ came, only to look. Listeners look by themselves too, for what other processes w
 """
 
 import asyncio
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from threading import Event
 from time import monotonic
 from typing import Final
@@ -25,7 +25,6 @@ class Listener:
     def __init__(self) -> None:
         self._loop: Final = asyncio.get_running_loop()
         self._event: Final = asyncio.Event()
-        self._grown = False
 
     async def wait(self, seconds: float) -> float:
         """Wait until something came, or `seconds` passed; return how long it was."""
@@ -35,18 +34,12 @@ class Listener:
         self._event.clear()
         return monotonic() - began
 
-    def has_grown(self) -> bool:
-        """Tell whether the session has grown since this was asked last."""
-        grown, self._grown = self._grown, False
-        return grown
-
     def wake(self) -> None:
-        """Have the listener look; from any thread."""
-        self._grown = True
-        self.nudge()
+        """Have the listener look; on its event loop, where this costs less than `nudge`."""
+        self._event.set()
 
     def nudge(self) -> None:
-        """End the listener's waiting, though nothing was recorded; from any thread."""
+        """Have the listener look; from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._event.set)
 
@@ -62,32 +55,22 @@ class Arrivals:
         """Set `bell` from now on, whichever session has grown."""
         self._bells.append(bell)
 
-    @contextmanager
-    def listen(self, name: Name) -> Generator[Listener]:
-        """Give a listener for the session (project id, session id), or a whole project."""
-        listener = Listener()
+    def add(self, name: Name, listener: Listener) -> None:
+        """Have the session (project id, session id), or a whole project, be listened to."""
         self._listeners.setdefault(name, set()).add(listener)
-        try:
-            yield listener
-        finally:
-            listeners = self._listeners[name]
-            listeners.discard(listener)
-            if not listeners:
-                del self._listeners[name]
+
+    def remove(self, name: Name, listener: Listener) -> None:
+        """Have it be listened to no more."""
+        listeners = self._listeners[name]
+        listeners.discard(listener)
+        if not listeners:
+            del self._listeners[name]
 
     def announce(self, names: Iterable[Name]) -> None:
         """Wake who waits for these sessions; from any thread, after the commit."""
         grown = set(names)
         for name in grown | {whole(project_id) for project_id, _ in grown}:
             for listener in tuple(self._listeners.get(name, ())):
-                listener.wake()
+                listener.nudge()
         for bell in self._bells if grown else ():
             bell.set()
-
-    def announce_all(self) -> None:
-        """Wake everybody."""
-        self.announce(tuple(self._listeners))
-
-    def waiting(self) -> int:
-        """Return how many listeners there are."""
-        return sum(map(len, tuple(self._listeners.values())))

@@ -19,6 +19,7 @@ from infrastructure.commit import Commit
 from infrastructure.database import Database, open_database
 from infrastructure.deltas import Deltas
 from infrastructure.event_log import EventLog
+from infrastructure.feeds import Feeds
 from infrastructure.followers.following import Following, followers
 from infrastructure.hosting.counting import Counting
 from infrastructure.hosting.live_pool import LivePool
@@ -78,6 +79,7 @@ class Turnlog:
         self.written: Final = Written()
         self.counting: Final = Counting()
         self.stopping: Final = Event()
+        self.feeds: Final = Feeds(self.arrivals)
         self._readers: Final = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="reader")
 
     async def write(self, work: Work[Answer]) -> Answer:
@@ -103,7 +105,7 @@ class Turnlog:
     def stop(self) -> None:
         """Have every stream end; what is being written is still finished."""
         self.stopping.set()
-        self.arrivals.announce_all()
+        self.feeds.nudge_all()
 
     async def read(self, look: Callable[[Connection], Answer], *, long: bool = False) -> Answer:
         """Return what `look` sees in one moment of the database.

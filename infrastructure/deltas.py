@@ -22,12 +22,14 @@ class Delta(NamedTuple):
     Attributes:
         version: The session's when it was sent.
         data: Its JSON.
+        shared: The frame that shows it, once somebody made it for all followers.
         lost: How many before it were not kept for this follower.
     """
 
     version: int
     turn_id: str
     data: bytes
+    shared: list[bytes]
     lost: int = 0
 
 
@@ -59,9 +61,13 @@ class Inbox:
             while self._waiting and self._waiting[0].version <= version:
                 delta = self._waiting.popleft()
                 self._size -= len(delta.data)
-                taken.append(delta._replace(lost=self._lost))
+                taken.append(delta._replace(lost=self._lost) if self._lost else delta)
                 self._lost = 0
         return taken
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits."""
+        return not self._waiting
 
     def newest(self) -> int:
         """Return the version at which the last of what waits was sent; 0 if nothing does."""
@@ -92,6 +98,6 @@ class Deltas:
         """Have who follows the session get the JSON of these chunks; from any thread."""
         inboxes = tuple(self._inboxes.get(name, ()))
         if inboxes:
-            found = [Delta(version, turn_id, data) for data in deltas]
+            found = [Delta(version, turn_id, data, []) for data in deltas]
             for inbox in inboxes:
                 inbox.put(found)

@@ -1,7 +1,7 @@
 """Events: append as a producer, page the log, read one, follow it live."""
 
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -15,6 +15,7 @@ from api.dependencies import ExpectedVersion, From, Log, Session
 from api.examples import TURN_BATCH
 from api.following import follow
 from api.going_back import rewound_with, with_target
+from api.live_answer import LiveAnswer
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
 from api.session_shapes import event_json
@@ -192,7 +193,6 @@ async def page_events(
 
 @router.get("/events/stream", response_class=StreamingResponse)
 async def stream_events(
-    request: Request,
     target: Session,
     log: Log,
     after: Annotated[
@@ -212,9 +212,12 @@ async def stream_events(
 ) -> StreamingResponse:
     """Follow a session live: server-sent events, `id` = version, exactly once and in order.
 
-    Frames: `event` (durable), `synced` once when everything that was there at the start has been
-    sent, `delta` (not stored, without an id: `turn_id` and a chunk of what it does, as its runner
-    sends it), `error` (a problem), `goaway` when the server stops. A comment every 15 seconds.
+    Frames: `event` (durable); `state` (what the session does: `status`, `turn_id`, `queued`) and a
+    `gate` for each that waits for an answer, then `synced` once, when everything that was there at
+    the start has been sent; `state` again whenever it is another; `delta` (not stored, without an
+    id: `turn_id` and a chunk of what it does, as its runner sends it); `error` (a problem);
+    `goaway` last, with its `reason`: `shutting-down`, `session-deleted`, or `slow-reader` for who
+    does not read for half a minute, and goes on from its last event. A comment every 15 seconds.
     """
     # A browser that reconnects asks for the same address again, `after` and all, with a header
     # that has come further since.
@@ -229,19 +232,8 @@ async def stream_events(
         return start, key, head.version, lineage(connection, key, head)
 
     start, key, watermark, shared = await log.read(look)
-    frames: AsyncIterator[bytes] = follow(
-        log,
-        (target.project_id, target.session_id, key),
-        shared,
-        start=start,
-        watermark=watermark,
-        gone=request.is_disconnected,
-    )
-    return StreamingResponse(
-        frames,
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    stream = (target.project_id, target.session_id, key)
+    return LiveAnswer(follow(log, stream, shared, start=start, watermark=watermark))
 
 
 @router.get("/events/{version}")

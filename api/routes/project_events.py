@@ -2,11 +2,12 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from sqlalchemy import Connection
 
 from api.dependencies import Log, ProjectId
+from api.live_answer import LiveAnswer
 from api.problems import ProblemError
 from api.project_following import Wanted, follow_project
 from api.routes.events import wanted_types
@@ -21,7 +22,6 @@ DIGITS: Final = 19
 
 @router.get("/events/stream", response_class=StreamingResponse)
 async def stream_project_events(
-    request: Request,
     project_id: ProjectId,
     log: Log,
     after: Annotated[
@@ -41,8 +41,8 @@ async def stream_project_events(
     """Follow every session of a project live: server-sent events, `id` = position, opaque.
 
     Each event once, a session's in their order; never one after which an earlier one could still
-    come. Frames: `event` (with its `session_id`), `synced` once, `error`, `goaway`. A comment every
-    15 seconds.
+    come. Frames: `event` (with its `session_id`), `synced` once, `error`, `goaway` with its
+    `reason` (`shutting-down`, `slow-reader`). A comment every 15 seconds.
     """
     wanted = wanted_types(types)
     asked = after if after is not None else (last_event_id or "0")
@@ -58,11 +58,7 @@ async def stream_project_events(
 
     begin, watermark = await log.read(look)
     follower = Wanted(project_id=project_id, types=wanted, start=begin, watermark=watermark)
-    return StreamingResponse(
-        follow_project(log, follower, request.is_disconnected),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return LiveAnswer(follow_project(log, follower))
 
 
 def _position(text: str, *, header: bool) -> int:

@@ -4,14 +4,17 @@ Never one that a late commit could still precede: on PostgreSQL readers stay bel
 running transaction, so that whoever goes on from the last position has missed nothing.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select, text
+from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 
 from infrastructure import tables as t
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import COLUMNS, HORIZON, WITH_BODIES, stored_fact
+
+_NAMED: Final = WITH_BODIES.join(t.streams, t.streams.c.session_key == t.events.c.session_key)
 
 
 class Found(NamedTuple):
@@ -38,28 +41,33 @@ def log_page(
     *,
     after: int,
     limit: int,
+    size: int | None = None,
     types: Sequence[str] = (),
     project_id: str | None = None,
 ) -> tuple[list[Found], int]:
     """Return up to `limit` facts after a position, in order, and how far was looked.
 
-    That far there is no other such fact, and never will be.
+    That far there is no other such fact, and never will be. With `size` they say not more bytes
+    together, or it is one fact.
     """
     through = max(after, visible_through(connection))
     if through == after:
         return [], through
     position = t.events.c.position
+    wanted = [position > after, position <= through]
+    if types:
+        wanted.append(t.events.c.type.in_(types))
+    if project_id is not None:
+        wanted.append(t.streams.c.project_id == project_id)
+    if size is not None:
+        limit = _fitting(connection, wanted, limit, size)
     statement = (
         select(t.streams, *COLUMNS)
-        .select_from(WITH_BODIES.join(t.streams, t.streams.c.session_key == t.events.c.session_key))
-        .where(position > after, position <= through)
+        .select_from(_NAMED)
+        .where(*wanted)
         .order_by(position)
         .limit(limit)
     )
-    if types:
-        statement = statement.where(t.events.c.type.in_(types))
-    if project_id is not None:
-        statement = statement.where(t.streams.c.project_id == project_id)
     found = [
         Found(
             row.session_key,
@@ -68,6 +76,21 @@ def log_page(
         for row in connection.execute(statement)
     ]
     return found, found[-1].stored.position if len(found) == limit else through
+
+
+def _fitting(
+    connection: Connection, wanted: Sequence[ColumnElement[bool]], limit: int, size: int
+) -> int:
+    """Return how many of these facts say not more than `size` bytes together; at least one."""
+    sizes = (
+        select(func.coalesce(func.length(t.bodies.c.body), 0))
+        .select_from(_NAMED)
+        .where(*wanted)
+        .order_by(t.events.c.position)
+        .limit(limit)
+    )
+    sums: Iterator[int] = accumulate(connection.execute(sizes).scalars())
+    return max(1, sum(total <= size for total in sums))
 
 
 def _below_horizon(connection: Connection, statement: Select[Any]) -> Select[Any]:

@@ -80,5 +80,5 @@ def until_synced(frames: Iterator[Frame]) -> list[Frame]:
     for frame in frames:
         if frame.name == "synced":
             return found
-        found += [frame] if frame.name else []
+        found += [frame] if frame.name == "event" else []
     raise AssertionError("the stream ended before it was synced")

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from api import following
+from infrastructure import feeds
 from tests.api.batches import Problem, append, batch, event, events_of, problem, turn
 from tests.api.serving import Served, open_log
 from tests.api.streams import Frame, frames, stream, until_synced
@@ -58,7 +59,8 @@ def test_a_finished_session_is_told_whole_and_synced_at_once(client: httpx.Clien
     assert monotonic() - began < 1
     assert [frame.json for frame in found] == events_of(client, "s")
     with stream(client, "s", after=4) as frames:
-        synced = next(frames)
+        state, synced = next(frames), next(frames)
+    assert state.json == {"session_id": "s", "status": "idle", "queued": 0}
     assert (synced.name, synced.id, synced.json) == ("synced", None, {"version": 4})
 
 
@@ -141,7 +143,7 @@ def test_an_event_from_another_connection_arrives_within_a_second(client: httpx.
 def test_an_event_of_this_process_is_told_without_looking_for_it(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK_S", 60.0)
+    monkeypatch.setattr(feeds, "LOOK_S", 60.0)
     note(client, 1)
     with stream(client, "s", after=2) as frames:
         assert until_synced(frames) == []
@@ -222,10 +224,10 @@ def test_a_quiet_stream_shows_that_it_lives(
     note(client, 1)
 
     with stream(client, "s", after=2) as frames:
-        found = [next(frames), next(frames), next(frames)]
+        found = [next(frames), next(frames), next(frames), next(frames)]
 
-    assert found[0].name == "synced"
-    assert [frame.comment for frame in found[1:]] == ["still here", "still here"]
+    assert [frame.name for frame in found[:2]] == ["state", "synced"]
+    assert [frame.comment for frame in found[2:]] == ["still here", "still here"]
 
 
 def test_a_server_that_stops_says_so_to_every_stream_and_finishes_what_runs(
@@ -256,7 +258,7 @@ def test_a_client_that_hangs_up_is_let_go_of(own_server: Served, project: str) -
                 until_synced(frames)
 
         deadline = monotonic() + 5
-        while own_server.log.arrivals.waiting():
+        while own_server.log.feeds.followers() or own_server.log.feeds.count():
             assert monotonic() < deadline, "somebody still listens"
             client.get("/sessions")
 
