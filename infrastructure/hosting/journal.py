@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from domain import commands as c
 from domain import events as e
+from domain.approval_modes import ModeVerdict
 from domain.commands import Own
 from domain.decided import fact
 from domain.keys import keys_of
@@ -25,6 +26,7 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
+from infrastructure.hosting.by_mode import Question, mode_of, recorded_verdict
 from infrastructure.hosting.journal_port import Stood, StoreAway
 from infrastructure.proposing import proposal_of
 from infrastructure.runner import Attempt
@@ -32,6 +34,8 @@ from infrastructure.serialization import encode
 
 UNREACHABLE: Final = (OperationalError, InterfaceError, NoConnection, UnfitDatabase, Contended)
 _OWN: Final = get_args(Own)
+_UNSURE: Final = (e.GateWithdrawn, e.SessionRenamed)
+"""What may be passed over, and is so when it comes again."""
 
 
 class LogJournal:
@@ -53,7 +57,13 @@ class LogJournal:
         self.fence = fence
         self._version = max(self._version, version)
 
-    async def record(self, events: Sequence[e.SessionEvent], *, release: bool = False) -> Stood:
+    async def record(
+        self,
+        events: Sequence[e.SessionEvent],
+        *,
+        release: bool = False,
+        question: Question | None = None,
+    ) -> Stood:
         """Append all in one commit; see `Journal.record`.
 
         Raises:
@@ -66,7 +76,7 @@ class LogJournal:
         steps = [_step(event) for event in events]
 
         def write(attempt: Attempt) -> Stood:
-            return self._write(attempt, events, steps, release=release, again=again)
+            return self._write(attempt, events, steps, question, release=release, again=again)
 
         try:
             stood = await self._log.write(write)
@@ -81,29 +91,42 @@ class LogJournal:
         attempt: Attempt,
         events: Sequence[e.SessionEvent],
         steps: Sequence[c.SessionCommand],
+        question: Question | None,
         *,
         release: bool,
         again: bool,
     ) -> Stood:
         handler, target = self._log.handler, self._target
-        key, state = handler.state(attempt, target, keys_of(steps))
+        waits = [] if question is None else [_step(event) for event in question.waits]
+        key, state = handler.state(attempt, target, keys_of([*steps, *waits]))
         if key is None:
             raise NoSuchSession
-        if again and self._is_recorded(attempt, key, events):
-            return self._stood(state.head, events, self._before + 1)
+        if again:
+            verdict = self._recorded(attempt, (key, state), events, question)
+            if verdict is not None:
+                return self._stood(state.head, events, self._before + 1, verdict)
         run = runs.find(attempt.connection, key)
         runs.check_fence(run, self._turn_id, self.fence)
         wanted = [step for step in steps if not _is_settled(step, state)]
+        verdict = "ask"
+        if question is not None:
+            mode = mode_of(state.head, self._log.settings.approval_mode)
+            verdict = question.verdict(mode)
+            wanted += [_step(event) for event in question.facts(mode, waiting=release)]
+            release = release or (verdict == "ask" and question.pauses)
         done = handler.carry_out(attempt, target, wanted, caller=self._caller, known=(key, state))
         if release:
             runs.release(attempt.connection, key, self.fence)
         else:
             runs.renew_unasked(attempt.connection, key, self.fence, handler.now())
         first = done.facts[0].version if done.facts else done.head.version
-        return self._stood(done.head, events, first)
+        return self._stood(done.head, events, first, verdict)
 
-    def _stood(self, head: Head, events: Sequence[e.SessionEvent], first: int) -> Stood:
-        return Stood(head=head, turn_status=self._status(head, events), first_version=first)
+    def _stood(
+        self, head: Head, events: Sequence[e.SessionEvent], first: int, verdict: ModeVerdict
+    ) -> Stood:
+        status = self._status(head, events)
+        return Stood(head=head, turn_status=status, first_version=first, verdict=verdict)
 
     def _status(self, head: Head, events: Sequence[e.SessionEvent]) -> TurnStatus:
         for event in events:
@@ -118,9 +141,23 @@ class LogJournal:
                     pass
         return "running" if head.turn_id == self._turn_id else "interrupted"
 
+    def _recorded(
+        self,
+        attempt: Attempt,
+        known: tuple[int, State],
+        events: Sequence[e.SessionEvent],
+        question: Question | None,
+    ) -> ModeVerdict | None:
+        """Return what was made of the first attempt's question; None if it was not committed."""
+        key, state = known
+        if question is None:
+            return "ask" if self._is_recorded(attempt, key, events) else None
+        gate = state.gates.get(question.gate_id)
+        return None if gate is None else recorded_verdict(gate)
+
     def _is_recorded(self, attempt: Attempt, key: int, events: Sequence[e.SessionEvent]) -> bool:
         """Tell whether the first attempt was committed: nobody else writes these for the turn."""
-        wanted = [NAMES[type(event)] for event in events if not isinstance(event, e.GateWithdrawn)]
+        wanted = [NAMES[type(event)] for event in events if not isinstance(event, _UNSURE)]
         event = t.events.c
         found = attempt.connection.execute(
             select(event.type)
@@ -138,6 +175,8 @@ class LogJournal:
 def _step(event: e.SessionEvent) -> c.SessionCommand:
     if isinstance(event, _OWN):
         return c.Note(event=cast("Own", event))
+    if isinstance(event, e.SessionRenamed):  # a person's title stands: that is decided here
+        return c.RenameSession(title=event.title, by=event.by)
     proposal = proposal_of(NAMES[type(event)], encode(fact(event)))
     return c.Record(proposal=proposal, imported=isinstance(event, e.GateWithdrawn))
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import Final
 
 from domain import events as e
+from domain.approval_modes import ModeVerdict
 from domain.events import SessionEvent
 from domain.events.harness import ParkedState
 from infrastructure.harness.port import Ended, Harness, HarnessFailed
 from infrastructure.hosting import ending
 from infrastructure.hosting.account import Account
+from infrastructure.hosting.by_mode import Question
 from infrastructure.hosting.ending import End
 from infrastructure.hosting.hosted import Hosted
-from infrastructure.hosting.outcomes import Lost, Outcome, Paused, Retriable
+from infrastructure.hosting.outcomes import Lost, Outcome, Paused, Retriable, Waiting
 from infrastructure.hosting.recording import Gone, Recording
 from infrastructure.hosting.timing import Timing
 
@@ -66,6 +68,37 @@ class Keeping:
         self.paused = True
         return self._pausing() if await self.flush() else None
 
+    async def ask(self, gate: Waiting, *, waits: bool) -> ModeVerdict | Paused | None:
+        """Record a question, with what the session's approval mode makes of it.
+
+        Returns how the turn waits, if a person is asked and it does; None if nothing can be
+        recorded any more.
+
+        Args:
+            gate: What was asked; the question itself is not recorded yet.
+            waits: Whether nothing else is left to be done without an answer.
+        """
+        asked, waited = gate.asked, self.paused
+        pauses = waits or waited
+        question = Question(
+            gate_id=gate.gate_id,
+            turn_id=self._hosted.turn_id,
+            kind=asked.kind,
+            tool_kind=asked.tool_kind,
+            waits=self._parked_waiting() if pauses else (),
+            pauses=pauses,
+        )
+        try:
+            verdict = await self._recording.record(
+                self._unrecorded.drain, release=waited, question=question
+            )
+        except Gone:
+            return None
+        if verdict != "ask" or not pauses:
+            return verdict
+        self.paused = True
+        return self._pausing()
+
     async def conclude(self, how: Ended | BaseException | None) -> Outcome:
         """Record the end, and return it.
 
@@ -108,10 +141,12 @@ class Keeping:
 
     def _drain(self) -> Sequence[SessionEvent]:
         """Return what is to be recorded; what a harness that waits remembers ends with it."""
-        events, ttl_s = self._unrecorded.drain(), self._hosted.parking.approval_ttl_s
-        if self.paused and self._parks(ttl_s):
-            return (*events, self._parked("awaiting_approval", ttl_s))
-        return events
+        events = self._unrecorded.drain()
+        return (*events, *self._parked_waiting()) if self.paused else events
+
+    def _parked_waiting(self) -> tuple[SessionEvent, ...]:
+        ttl_s = self._hosted.parking.approval_ttl_s
+        return (self._parked("awaiting_approval", ttl_s),) if self._parks(ttl_s) else ()
 
     def _end(self, how: Ended | BaseException | None) -> End:
         if self.stopped is not None:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from domain.approval_modes import ModeVerdict
 from domain.events import SessionEvent
 from domain.refusals import (
     Fenced,
@@ -20,7 +21,8 @@ from domain.refusals import (
     TurnOver,
 )
 from domain.state import Head
-from infrastructure.hosting.journal_port import Journal, StoreAway
+from infrastructure.hosting.by_mode import Question
+from infrastructure.hosting.journal_port import Journal, Stood, StoreAway
 from infrastructure.hosting.timing import Timing
 
 PATIENCE_MS: Final = 20_000
@@ -78,25 +80,36 @@ class Recording:
         self._clock: Final = clock
         self._sleep: Final = sleep
         self._one: Final = asyncio.Lock()
-        self._commits: Final[set[asyncio.Task[None]]] = set()
+        self._commits: Final[set[asyncio.Task[ModeVerdict]]] = set()
 
     async def record(
-        self, drain: Callable[[], Sequence[SessionEvent]], *, release: bool = False
-    ) -> None:
+        self,
+        drain: Callable[[], Sequence[SessionEvent]],
+        *,
+        release: bool = False,
+        question: Question | None = None,
+    ) -> ModeVerdict:
         """Record what `drain` returns once it is this commit's turn; nothing if that is nothing.
 
-        Whoever waits may be cancelled: the commit goes on.
+        Whoever waits may be cancelled: the commit goes on. Returns what the session's approval
+        mode makes of the question that this ends with, if it does.
 
         Raises:
             Gone: nothing can be recorded any more.
         """
-        commit = asyncio.create_task(self._in_turn(drain, release=release))
+        commit = asyncio.create_task(self._in_turn(drain, question, release=release))
         self._commits.add(commit)
         commit.add_done_callback(self._commits.discard)
         commit.add_done_callback(_seen)
-        await asyncio.shield(commit)
+        return await asyncio.shield(commit)
 
-    async def _in_turn(self, drain: Callable[[], Sequence[SessionEvent]], *, release: bool) -> None:
+    async def _in_turn(
+        self,
+        drain: Callable[[], Sequence[SessionEvent]],
+        question: Question | None,
+        *,
+        release: bool,
+    ) -> ModeVerdict:
         async with self._one:
             if self.gone is not None:
                 raise Gone(self.gone.reason, anothers=self.gone.anothers)
@@ -104,7 +117,7 @@ class Recording:
             if events or release:
                 since = self._clock()
                 try:
-                    self.head = await self._recorded(events, release=release)
+                    stood = await self._recorded(events, question, release=release)
                 except Gone as gone:
                     self.gone = gone
                     raise
@@ -113,12 +126,17 @@ class Recording:
                     raise
                 finally:
                     self._timing.recorded(since)
+                self.head = stood.head
+                return stood.verdict
+            return "ask"
 
-    async def _recorded(self, events: Sequence[SessionEvent], *, release: bool) -> Head:
+    async def _recorded(
+        self, events: Sequence[SessionEvent], question: Question | None, *, release: bool
+    ) -> Stood:
         deadline, wait = self._clock() + PATIENCE_MS, _FIRST_WAIT_S
         while True:
             try:
-                return (await self._journal.record(events, release=release)).head
+                return await self._journal.record(events, release=release, question=question)
             except StoreAway:
                 if self._clock() >= deadline:
                     raise Gone(AWAY, anothers=True) from None
@@ -143,7 +161,7 @@ class Recording:
         await self.record(lambda: events, release=True)
 
 
-def _seen(commit: asyncio.Task[None]) -> None:
+def _seen(commit: asyncio.Task[ModeVerdict]) -> None:
     """Take what a commit failed by: whoever waited was told, and `gone` says it to the rest."""
     if not commit.cancelled():
         commit.exception()

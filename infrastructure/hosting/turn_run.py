@@ -18,14 +18,15 @@ from infrastructure.harness.port import (
     Prompt,
     Update,
 )
-from infrastructure.hosting.account import Account
+from infrastructure.hosting.account import Account, OpenGate
 from infrastructure.hosting.binding import Carried, CarriedDecision
+from infrastructure.hosting.by_mode import answer_by
 from infrastructure.hosting.deltas import Delta
 from infrastructure.hosting.hosted import Hosted, Parking, Surroundings
 from infrastructure.hosting.journal_port import Journal
 from infrastructure.hosting.keeping import Keeping
 from infrastructure.hosting.next_outcome import NextOutcome
-from infrastructure.hosting.outcomes import Outcome
+from infrastructure.hosting.outcomes import Outcome, Paused
 from infrastructure.hosting.recording import Recording
 from infrastructure.hosting.talking import talk
 from infrastructure.hosting.timing import Timing
@@ -156,13 +157,26 @@ class TurnRun:
         if isinstance(found, CarriedDecision):
             self._keeping.delivered = True
             return found.answer if await self._flush() else Answer(verdict="cancelled")
-        if self._account.all_wait or self._keeping.paused:
-            await self._pause()
+        return await self._put(found)
+
+    async def _put(self, gate: OpenGate) -> Answer | None:
+        """Record a question; return its answer if the session's approval mode has one."""
+        try:
+            became = await self._keeping.ask(gate.waiting, waits=self._account.all_wait)
+        finally:
+            self._stop_if_gone()
+        if became is None:
+            return None
+        if isinstance(became, Paused):
+            self._outcome.settle(became)
+        answer = None if isinstance(became, Paused) else answer_by(became)
+        if answer is None:
+            self._tell(gate.delta)
         else:
-            await self._flush()
-        if not self._is_gone:
-            self._tell(found.delta)
-        return None
+            self._account.close_gate(gate.waiting.gate_id, answer)
+            self._stir()
+            self._keeping.delivered = True
+        return answer
 
     @property
     def _is_gone(self) -> bool:

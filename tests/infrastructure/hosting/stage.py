@@ -12,6 +12,7 @@ from typing import Any, Final, ParamSpec, cast, get_args
 
 from domain import commands as c
 from domain import events as e
+from domain.approval_modes import DEFAULT_MODE, ModeVerdict
 from domain.carry_out import Stamp, carry_out
 from domain.decided import fact
 from domain.messages import Message
@@ -34,6 +35,7 @@ from infrastructure.harness.port import (
     Used,
 )
 from infrastructure.hosting.binding import CarriedDecision
+from infrastructure.hosting.by_mode import Question, mode_of
 from infrastructure.hosting.hosted import Hosted, Parking, Surroundings
 from infrastructure.hosting.journal_port import Stood
 from infrastructure.hosting.outcomes import Outcome
@@ -202,7 +204,13 @@ class HandJournal:
     state: State = field(default_factory=State)
     facts: list[Recorded] = field(default_factory=list[Recorded])
 
-    async def record(self, events: Sequence[e.SessionEvent], *, release: bool = False) -> Stood:
+    async def record(
+        self,
+        events: Sequence[e.SessionEvent],
+        *,
+        release: bool = False,
+        question: Question | None = None,
+    ) -> Stood:
         self.asked.append(events)
         if self.held is not None:
             await self.held.wait()
@@ -211,10 +219,16 @@ class HandJournal:
         if failure is not None:
             raise failure
         first = len(self.facts) + 1
+        verdict: ModeVerdict = "ask"
+        if question is not None:
+            mode = mode_of(self.state.head, DEFAULT_MODE)
+            verdict = question.verdict(mode)
+            events = (*events, *question.facts(mode, waiting=release))
+            release = release or (verdict == "ask" and question.pauses)
         self.append(*events)
         self.commits.append((tuple(events), release))
         status = self.state.turns["t1"].status
-        return Stood(head=self.state.head, turn_status=status, first_version=first)
+        return Stood(head=self.state.head, turn_status=status, first_version=first, verdict=verdict)
 
     def append(self, *events: e.SessionEvent) -> None:
         """Record what somebody did, if the rules let it be."""
@@ -255,7 +269,9 @@ def _step(event: e.SessionEvent) -> c.SessionCommand:
     if isinstance(event, _OWN):
         return c.Note(event=cast("c.Own", event))
     if isinstance(event, e.SessionOpened):
-        return c.OpenSession()
+        return c.OpenSession(approval_mode=event.approval_mode)
+    if isinstance(event, e.ApprovalModeSet):
+        return c.SetApprovalMode(mode=event.mode)
     proposal = proposal_of(NAMES[type(event)], encode(fact(event)))
     return c.Record(proposal=proposal, imported=isinstance(event, e.GateWithdrawn))
 

@@ -10,14 +10,16 @@ from sqlalchemy.exc import OperationalError
 from domain import commands as c
 from domain import events as e
 from domain.decided import fact
+from domain.events.session import ApprovalMode
 from domain.keys import keys_of
 from domain.messages import Message
 from domain.refusals import TurnFenced
 from infrastructure import runs
 from infrastructure.command_handler import Caller
 from infrastructure.composition import Turnlog, open_turnlog
+from infrastructure.hosting.by_mode import Question
 from infrastructure.hosting.journal import LogJournal
-from infrastructure.hosting.journal_port import StoreAway
+from infrastructure.hosting.journal_port import Stood, StoreAway
 from infrastructure.proposing import proposal_of
 from infrastructure.runner import Attempt, Work
 from infrastructure.serialization import encode
@@ -38,6 +40,7 @@ class Shaky:
     def __init__(self, log: Turnlog) -> None:
         self.log = log
         self.handler = log.handler
+        self.settings = log.settings
         self.breaks: str | None = None
 
     async def write(self, work: Work[Any]) -> object:
@@ -61,10 +64,27 @@ class Shaky:
 
         return asyncio.run(self.log.write(write))
 
+    def carried_out(self, *steps: c.SessionCommand) -> None:
+        """Carry out steps, whoever has the lease."""
+
+        def write(attempt: Attempt) -> None:
+            known = self.handler.state(attempt, SESSION, keys_of(steps))
+            self.handler.carry_out(attempt, SESSION, steps, caller=Caller(), known=known)
+
+        asyncio.run(self.log.write(write))
+
+    def lease_until(self) -> int:
+        run = self.log.read_now(lambda connection: runs.find_named(connection, "default", "s"))
+        assert run is not None
+        return run.lease_until
+
     def journal(self, *steps: c.SessionCommand) -> LogJournal:
         journal = LogJournal(cast("Turnlog", self), SESSION, "t1", Caller())
         journal.lease(*self.begun(*steps))
         return journal
+
+    def types(self) -> list[str]:
+        return [fact.envelope.type for fact in self.log.log.stream("default", "s")]
 
     def texts(self) -> list[object]:
         found = [fact.event for fact in self.log.log.stream("default", "s")]
@@ -103,6 +123,47 @@ def test_what_is_asked_for_again_is_recorded_once(shaky: Shaky, breaks: str) -> 
     asyncio.run(journal.record(events))
 
     assert shaky.texts() == ["first", "second"]
+
+
+@pytest.mark.parametrize("mode", ["allow-all", "deny-all", "always-ask", None])
+@pytest.mark.parametrize("breaks", ["before", "after", None])
+def test_a_question_is_recorded_once_with_what_the_mode_makes_of_it(
+    shaky: Shaky, breaks: str | None, mode: ApprovalMode | None
+) -> None:
+    journal = shaky.journal(c.OpenSession(approval_mode=mode), *BEGUN[1:])
+    asked = [e.GateOpened(gate_id="g1", turn_id="t1", kind="permission")]
+    question = Question(
+        gate_id="g1", turn_id="t1", kind="permission", tool_kind="unknown", pauses=True
+    )
+    shaky.breaks = breaks
+
+    def ask() -> Stood:
+        return asyncio.run(journal.record(asked, question=question))
+
+    if breaks is not None:
+        with pytest.raises(StoreAway):
+            ask()
+
+    verdict = ask().verdict
+
+    decided = {"allow-all": "allow", "deny-all": "deny"}
+    assert verdict == decided.get(mode or "", "ask")
+    answered = ["gate-decided", "gate-consumed"] if verdict != "ask" else []
+    assert shaky.types()[2:] == ["gate-opened", *answered]
+    assert shaky.lease_until() == 0 if verdict == "ask" else shaky.lease_until() > 0
+
+
+def test_an_answer_of_a_person_is_not_taken_for_the_modes(shaky: Shaky) -> None:
+    journal = shaky.journal(*BEGUN)
+    asked = [e.GateOpened(gate_id="g1", turn_id="t1", kind="permission")]
+    question = Question(gate_id="g1", turn_id="t1", kind="permission", tool_kind="read")
+    shaky.breaks = "after"
+    with pytest.raises(StoreAway):
+        asyncio.run(journal.record(asked, question=question))
+    said = e.GateDecided(gate_id="g1", verdict="approved", decided_by="person", via="out-of-band")
+    shaky.carried_out(record(said, "gate-decided"))
+
+    assert asyncio.run(journal.record(asked, question=question)).verdict == "ask"
 
 
 def test_what_another_run_of_the_turn_recorded_is_not_taken_for_ours(shaky: Shaky) -> None:
