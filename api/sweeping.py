@@ -12,9 +12,11 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from infrastructure.collecting import collect
+from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
 from infrastructure.idle import Idle
+from infrastructure.purging_sweep import Swept, sweep_deleted
 from infrastructure.recovering import Watch, recover
 
 FIRST_S: Final = 60
@@ -25,12 +27,22 @@ HELD_UP: Final = 2
 
 
 async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) -> None:
-    """Collect blobs that no event names, until cancelled."""
+    """Purge what was deleted long ago, and collect blobs that no event names, until cancelled."""
     await asyncio.sleep(first)
     while True:
+        with suppress(SQLAlchemyError, Contended):
+            await asyncio.to_thread(purge_deleted, log)
         with suppress(SQLAlchemyError):  # the database is away, or busy: the next time does as well
             await asyncio.to_thread(collect, log.database, log.now())
         await asyncio.sleep(every)
+
+
+def purge_deleted(log: Turnlog) -> Swept:
+    """Purge the sessions whose time to be restored is over, if any is to be purged by itself."""
+    days = log.settings.deleted_keep_days
+    if days is None:
+        return Swept()
+    return sweep_deleted(log.database, log.runner, log.handler, days)
 
 
 async def watch_leases(log: Turnlog, every: float = LEASES_S) -> None:
