@@ -70,7 +70,7 @@ class Hosting:
         return self._taking.locks.of(key)
 
     async def interrupt(self, target: Target, reason: str, caller: Caller) -> bool | None:
-        """Stop whatever runs in the session, or waits; None if nothing does.
+        """Stop whatever runs in the session, or waits; None if nothing does, or it stops already.
 
         False if another program runs it, which is asked to stop.
 
@@ -80,8 +80,7 @@ class Hosting:
         key = SeatKey(target.project_id, target.session_id)
         live = self._launching.here.live(key)
         if live is not None:
-            await self._launching.stop(live, reason, caller.actor)
-            return True
+            return await self._launching.stop(live, reason, caller.actor) or None
 
         def write(attempt: Attempt) -> bool | None:
             session_key, state = self._log.handler.state(attempt, target)

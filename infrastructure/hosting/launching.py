@@ -91,14 +91,17 @@ class Launching:
             self._running.guarded(live, self._running.going_on(live, answers, consumed=consumed))
         )
 
-    async def stop(self, live: Live, reason: str, by: str | None) -> None:
-        """Stop a turn that runs here, and wait for its end."""
-        live.cancelled = (reason, by)
-        if live.run is not None:
-            await live.run.cancel(reason, by)
-        elif live.starting is not None:
-            live.starting.cancel()
+    async def stop(self, live: Live, reason: str, by: str | None) -> bool:
+        """Stop a turn that runs here, and wait for its end; False if somebody does already."""
+        first = live.cancelled is None
+        if first:
+            live.cancelled = (reason, by)
+            if live.run is not None:
+                await live.run.cancel(reason, by)
+            elif live.starting is not None:
+                live.starting.cancel()
         await live.wait()
+        return first
 
     async def renew(self) -> None:
         """Renew the leases of the turns that run here, however long their harnesses are silent.
