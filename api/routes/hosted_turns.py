@@ -99,7 +99,8 @@ class InterruptBody(Body):
 async def interrupt(request: Request, target: Session, caller: From) -> Response:
     """Stop whatever runs or waits in the session; 204 if nothing does.
 
-    What was said is kept; open gates are withdrawn, and calls without a result get an outcome. A
+    What was said is kept; open gates are withdrawn, and calls without a result get an outcome. What
+    stops already is waited for: 204, since nothing was left to be stopped. A
     turn that another program runs is asked to stop by `interrupt-requested` in the project's
     stream: `delivered` is false until it says that it did.
     """
