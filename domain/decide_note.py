@@ -91,8 +91,10 @@ def _withdrawn(state: State, event: e.GateWithdrawn) -> tuple[Decided, ...]:
 
 def _check_queue(state: State, event: e.QueueEvent) -> None:
     match event:
-        case e.InputQueued(queue_id=queue_id):
+        case e.InputQueued(queue_id=queue_id, steers=steers):
             check_id(queue_id, "queue_id")
+            if steers is not None and steers != state.head.turn_id:
+                raise InvalidValue("it is not the turn that runs", "steers")
             if queue_id in state.queue:
                 raise InvalidValue("an input of this id was queued before", "queue_id")
             if state.head.queued >= QUEUE_LIMIT:

@@ -10,12 +10,13 @@ from domain.state import QueuedInput, QueueStatus
 def queue_changed(draft: Draft, event: e.QueueEvent) -> None:
     """Note that an input waits, or what became of one that did."""
     match event:
-        case e.InputQueued(queue_id=queue_id):
+        case e.InputQueued(queue_id=queue_id, steers=steers):
             if queue_id not in draft.known.queue:
                 draft.queued = QueuedInput(
                     queue_id=queue_id,
                     queued_version=draft.version,
                     queued_at=draft.fact.envelope.recorded_at,
+                    steers=steers,
                 )
                 draft.head = draft.head._replace(queued=draft.head.queued + 1)
         case e.InputDequeued(queue_id=queue_id, turn_id=turn_id):

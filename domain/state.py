@@ -227,7 +227,11 @@ class Seat(NamedTuple):
 
 
 class QueuedInput(NamedTuple):
-    """An input that waits, or waited: `closed_version` says when it became a turn, or not."""
+    """An input that waits, or waited: `closed_version` says when it came into a turn, or not.
+
+    Attributes:
+        steers: The turn that it is to be told to while it runs.
+    """
 
     queue_id: str
     queued_version: int
@@ -235,6 +239,7 @@ class QueuedInput(NamedTuple):
     status: QueueStatus = "waiting"
     closed_version: int | None = None
     turn_id: str | None = None
+    steers: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

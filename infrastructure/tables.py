@@ -623,6 +623,7 @@ queue = Table(
     Column("status", String, nullable=False),
     Column("closed_version", Integer),
     Column("turn_id", String),
+    Column("steers", String),
 )
 Index(
     "ix_queue_waiting",

@@ -292,7 +292,7 @@ def _told_of_requests(fact: e.Fact) -> str | None:  # noqa: PLR0911 - one arm an
         case e.ContinuationReady(gate_ids=gate_ids):
             return f"the turn can go on: {_count(len(gate_ids), 'gate')} decided"
         case e.InputDequeued(queue_id=queue_id):
-            return f"queued input {queue_id} became a turn"
+            return f"queued input {queue_id} came into a turn"
         case e.InputRecalled(queue_id=queue_id, reason=reason):
             return f"queued input {queue_id} was taken back{_named(reason)}"
         case e.HistoryDiverged(kind=kind, turns=turns, messages=messages):

@@ -97,15 +97,27 @@ def _freed(situation: Situation, taken: Steps) -> Steps | Refuse | Queue | Steer
         return taken
     compacting = run == "live-compaction"
     match situation.policies.on_busy:
-        case "queue":
+        case "steer" if run == "live-turn" and _steers(situation):
+            return Steer(before=taken)
+        case "queue" | "steer":
             return Queue(behind="compaction" if compacting else "turn", before=taken)
         case "interrupt":
             stop = Step.STOP_COMPACTION if compacting else Step.INTERRUPT_RUNNING
             return (*taken, stop)
-        case "steer" if run == "live-turn" and situation.continued_by == "us":
-            return Steer(before=taken)
         case _:
             return _busy(compacting=compacting)
+
+
+def _steers(situation: Situation) -> bool:
+    """Tell whether a request is words that the turn which runs can be told, and nothing else."""
+    match situation.kind:
+        case "minimal":
+            alone = not situation.rewind
+        case "answer+text":
+            alone = not situation.rewind and situation.prior == "absent"
+        case _:
+            alone = False
+    return alone and situation.continued_by == "us"
 
 
 def _busy(*, compacting: bool) -> Refuse:

@@ -48,15 +48,20 @@ class SeatCloseRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputQueued:
-    """An input waits for its turn; `request` is what was asked for, as JSON."""
+    """An input waits for its turn; `request` is what was asked for, as JSON.
+
+    Attributes:
+        steers: The turn that it is to be told to while it runs; its own is the next best.
+    """
 
     queue_id: str
     request: object
+    steers: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDequeued:
-    """A queued input became a turn."""
+    """A queued input became a turn, or was told to the turn that ran."""
 
     queue_id: str
     turn_id: str

@@ -764,6 +764,7 @@ def _create_seats() -> None:
         sa.Column("status", sa.String(), nullable=False),
         sa.Column("closed_version", sa.Integer(), nullable=True),
         sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("steers", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "queue_id", name=op.f("pk_queue")),
     )
     op.create_index(

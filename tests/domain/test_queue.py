@@ -82,3 +82,12 @@ def test_an_input_that_a_producer_asks_for_is_a_fact_of_its_batch() -> None:
     (noted,) = decide(folded(OPENED), Note(event=queued(), proposed=True))
     (own,) = decide(folded(OPENED), Note(event=queued()))
     assert (noted.proposed, own.proposed) == (True, False)
+
+
+def test_an_input_steers_the_turn_that_runs_and_no_other() -> None:
+    steering = e.InputQueued(queue_id="q1", request=ASKED, steers="t1")
+    given(OPENED, started("t1")).when(Note(event=steering)).then(steering)
+    assert folded(OPENED, started("t1"), steering).queue["q1"].steers == "t1"
+    given(OPENED).when(Note(event=steering)).then_refused(InvalidValue, "steers")
+    over = given(OPENED, started("t1"), ended("t1"))
+    over.when(Note(event=steering)).then_refused(InvalidValue, "steers")

@@ -98,7 +98,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
     "seat-close-requested": e.SeatCloseRequested(
         seat_id="seat-1", owner="runner-1", reason="history"
     ),
-    "input-queued": e.InputQueued(queue_id="q1", request=RawJson(b'{"messages":[]}')),
+    "input-queued": e.InputQueued(queue_id="q1", request=RawJson(b'{"messages":[]}'), steers="t1"),
     "input-dequeued": e.InputDequeued(queue_id="q1", turn_id="t2"),
     "input-recalled": e.InputRecalled(queue_id="q1", reason="recalled"),
     "turn-started": e.TurnStarted(

@@ -83,7 +83,11 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
     ),
     (
         e.HistoryCompacted(summary=SECRET, through_message_id=SECRET),
-        "a summary took the place of earlier messages",
+        "a summary that was given took the place of earlier messages",
+    ),
+    (
+        e.HistoryCompacted(summary=SECRET, through_message_id=SECRET, harness="demo"),
+        "a summary that harness demo made took the place of earlier messages",
     ),
     (e.GateConsumed(gate_id="g1", turn_id="t1"), "the decision of gate g1 was given to a harness"),
     (
@@ -124,7 +128,7 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
         "the turn can go on: 2 gates decided",
     ),
     (e.InputQueued(queue_id="q1", request=HIDDEN), "an input waits for its turn"),
-    (e.InputDequeued(queue_id="q1", turn_id="t2"), "queued input q1 became a turn"),
+    (e.InputDequeued(queue_id="q1", turn_id="t2"), "queued input q1 came into a turn"),
     (
         e.InputRecalled(queue_id="q1", reason="recalled"),
         "queued input q1 was taken back: recalled",

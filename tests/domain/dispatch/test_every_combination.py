@@ -133,12 +133,15 @@ def only_a_policy_makes_an_input_wait(given: Situation, decision: Decision) -> b
         return True
     if decision.behind == "gate":
         return given.policies.on_gate == "queue" and given.gates_open
-    return given.policies.on_busy == "queue"
+    return given.policies.on_busy in {"queue", "steer"}
 
 
 def only_a_turn_that_runs_here_is_steered(given: Situation, decision: Decision) -> bool:
     here = given.run == "live-turn" and given.continued_by == "us"
-    return not isinstance(decision, Steer) or (here and given.policies.on_busy == "steer")
+    words = given.kind in {"minimal", "answer+text"} and not given.rewind
+    words &= given.kind == "minimal" or given.prior == "absent"
+    asked = given.policies.on_busy == "steer"
+    return not isinstance(decision, Steer) or (here and words and asked)
 
 
 def what_runs_is_ended_only_if_that_is_asked_for(given: Situation, decision: Decision) -> bool:

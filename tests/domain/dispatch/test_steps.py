@@ -1,6 +1,7 @@
 """Each rule of the decision, in its order."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -301,18 +302,23 @@ def test_text_can_be_told_to_a_turn_that_runs_here() -> None:
     assert dispatch(replace(MINIMAL, run="live-turn", policies=STEERING)) == Steer()
     both = replace(BOTH, run="live-turn", policies=STEERING)
     assert dispatch(both) == Steer(before=TAKEN)
+    assert dispatch(replace(both, prior="window")) == Queue(behind="turn", before=TAKEN)
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("given", "behind"),
     [
-        (replace(MINIMAL, run="live-compaction"), "compacting"),
-        (replace(MINIMAL, run="external-run"), "turn-in-progress"),
-        (replace(MINIMAL, run="live-turn", continued_by="runner"), "turn-in-progress"),
+        (replace(MINIMAL, run="live-compaction"), "compaction"),
+        (replace(MINIMAL, run="external-run"), "turn"),
+        (replace(MINIMAL, run="live-turn", continued_by="runner"), "turn"),
+        (replace(MINIMAL, run="live-turn", rewind=True), "turn"),
+        (replace(FULL, run="live-turn"), "turn"),
     ],
 )
-def test_nothing_else_can_be_steered(given: Situation, code: Code) -> None:
-    assert refused(replace(given, policies=STEERING)) == code
+def test_what_cannot_steer_waits(
+    given: Situation, behind: Literal["turn", "compaction", "gate"]
+) -> None:
+    assert dispatch(replace(given, policies=STEERING)) == Queue(behind=behind)
 
 
 @pytest.mark.parametrize("policies", [Policies(), QUEUEING, INTERRUPTING, STEERING])
