@@ -5,7 +5,7 @@ wait, and that it is up to date; then what comes, which is read and put into fra
 follow. What is not stored is shown too, while one is there to see it.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Final
 
 from sqlalchemy import Connection
@@ -34,13 +34,24 @@ RETRY: Final = f"retry: {RETRY_MS}\n\n".encode()
 STILL_HERE: Final = b": still here\n\n"
 
 
+def nobody_deletes() -> bool:
+    """Tell that the session is not about to be deleted here."""
+    return False
+
+
 async def follow(
-    log: Turnlog, stream: Stream, lineage: Lineage, *, start: int, watermark: int
+    log: Turnlog,
+    stream: Stream,
+    lineage: Lineage,
+    *,
+    start: int,
+    watermark: int,
+    deleting: Callable[[], bool] = nobody_deletes,
 ) -> AsyncGenerator[bytes]:
     """Yield frames: each event after version `start` once; `synced` after those of now."""
     yield RETRY
     name = stream[:2]
-    read = _reader(log, stream, lineage)
+    read = _reader(log, stream, lineage, deleting)
     with (
         log.feeds.join(("session", *name), name, read) as (feed, woken),
         log.deltas.listen(name, woken.nudge) as inbox,
@@ -151,11 +162,13 @@ async def after(feed: Feed, seen: int) -> Page | None:
     return page if page.more else page._replace(through=max(page.through, floor))
 
 
-def _reader(log: Turnlog, stream: Stream, lineage: Lineage) -> Read:
+def _reader(log: Turnlog, stream: Stream, lineage: Lineage, deleting: Callable[[], bool]) -> Read:
     """Return what reads a page of a session and puts it into frames."""
 
     def look(connection: Connection, seen: int | None) -> Page:
         found = standing(connection, stream[2], log.now())
+        if found is not None and deleting():
+            found = found._replace(doing="deleting")
         state = b"" if found is None else state_frame(stream[1], found)
         last = goaway("session-deleted") if found is not None and found.gone else b""
         stored: Sequence[StoredFact] = ()

@@ -98,6 +98,14 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "`after` or `Last-Event-ID` names a version that the session has not reached. The client "
         "followed another log, or one that was restored; read the session again.",
     ),
+    "stale-cursor": ProblemType(
+        409,
+        "The position is of what was lost",
+        "refresh",
+        "The store was restored, and what had come after the backup is gone: the client has seen "
+        "events that are in no log any more. Read anew what is kept of them, then follow from "
+        "`latest`, or from the beginning.",
+    ),
     "misdirected-request": ProblemType(
         421,
         "The request is for another host",

@@ -29,9 +29,11 @@ from domain.state import Head
 from infrastructure.agreement import agreed_in_a_row
 from infrastructure.appending import BatchAnswer, append_batch
 from infrastructure.command_handler import Target
+from infrastructure.hosting.hosts import Hosting
 from infrastructure.idempotency import Kept
 from infrastructure.lineages import Lineage, lineage
 from infrastructure.mapper import StoredFact, recorded_of
+from infrastructure.pool.seats import SeatKey
 from infrastructure.reading.events import NEWEST_VERSION, facts, history
 from infrastructure.reading.moment import moment
 from infrastructure.reading.sessions import session_head
@@ -193,6 +195,7 @@ async def page_events(
 
 @router.get("/events/stream", response_class=StreamingResponse)
 async def stream_events(
+    request: Request,
     target: Session,
     log: Log,
     after: Annotated[
@@ -233,7 +236,13 @@ async def stream_events(
 
     start, key, watermark, shared = await log.read(look)
     stream = (target.project_id, target.session_id, key)
-    return LiveAnswer(follow(log, stream, shared, start=start, watermark=watermark))
+
+    def deleting() -> bool:
+        return _deletes(request.app.state.hosting, target)
+
+    return LiveAnswer(
+        follow(log, stream, shared, start=start, watermark=watermark, deleting=deleting)
+    )
 
 
 @router.get("/events/{version}")
@@ -353,6 +362,12 @@ def wanted_types(types: str | None) -> Sequence[str]:
         detail = "types are names of event types, separated by commas"
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("query", "types"))])
     return wanted
+
+
+def _deletes(hosting: Hosting | None, target: Target) -> bool:
+    """Tell whether the session is about to be deleted here."""
+    seat = SeatKey(target.project_id, target.session_id)
+    return hosting is not None and hosting.launching.here.deletions.covers(seat)
 
 
 def _last_event_id(header: str | None) -> int:

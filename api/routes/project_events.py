@@ -12,7 +12,7 @@ from api.problems import ProblemError
 from api.project_following import Wanted, follow_project
 from api.routes.events import wanted_types
 from api.views import invalid
-from infrastructure.reading.whole_log import newest_position, visible_through
+from infrastructure.reading.whole_log import is_lost, newest_position, visible_through
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["events"])
 LATEST: Final = "latest"
@@ -50,6 +50,10 @@ async def stream_project_events(
 
     def look(connection: Connection) -> tuple[int, int]:
         newest = visible_through(connection)
+        if start is not None and is_lost(connection, start):
+            raise ProblemError(
+                "stale-cursor", "the store was restored to before what is at this position"
+            )
         if start is not None and start > newest and start > newest_position(connection):
             raise ProblemError(
                 "cursor-ahead-of-log", "the log has not come to this position: it is another log"

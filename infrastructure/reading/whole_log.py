@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 
 from infrastructure import tables as t
+from infrastructure.commit import ORDINAL_BITS
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import COLUMNS, HORIZON, WITH_BODIES, stored_fact
 
@@ -34,6 +35,17 @@ def newest_position(connection: Connection) -> int:
     """Return the highest position that was given, to be read already or not; 0 if none was."""
     statement = select(func.max(t.events.c.position))
     return int(connection.execute(statement).scalar_one() or 0)
+
+
+def is_lost(connection: Connection, position: int) -> bool:
+    """Tell whether a position was given before the store was restored, to what is not in it."""
+    incarnation, base = connection.execute(select(t.store.c.incarnation, t.store.c.base)).one()
+    # On PostgreSQL the base is added to a transaction's id.
+    given = base if connection.dialect.name == "sqlite" else base << ORDINAL_BITS
+    if incarnation == 1 or not 0 < position <= given:
+        return False
+    found = connection.execute(select(1).where(t.events.c.position == position))
+    return found.first() is None
 
 
 def log_page(
