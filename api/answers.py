@@ -36,6 +36,11 @@ def _shape(**members: Json) -> Json:
     return {"type": "object", "required": [*members], "properties": members}
 
 
+def _optional(**members: Json) -> Json:
+    """Return an object that may have these."""
+    return {"type": "object", "properties": members}
+
+
 def _with(shape: Json, **members: Json) -> Json:
     """Return an object that may have these as well."""
     return {**shape, "properties": {**shape["properties"], **members}}
@@ -474,7 +479,10 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Open Session": ("The session, opened.", _named("Session")),
     "List Sessions": ("A page of sessions.", _named("Sessions")),
     "Read Session": ("The session.", _named("Session")),
-    "Change Session": ("The session as it is now.", _named("Session")),
+    "Change Session": (
+        "The session as it is now.",
+        {"allOf": [_named("Session"), _optional(title_applied=_FLAG)]},
+    ),
     "Delete Session": ("It is deleted; what ran in it was stopped.", None),
     "Delete Sessions Of Harness": ("How many are deleted, and how many left.", _MANY),
     "Delete Project": ("How many are deleted, and how many left.", _MANY),

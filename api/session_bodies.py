@@ -33,10 +33,12 @@ class PatchBody(Body):
     """What to change: what is left out stays, a configuration is replaced whole.
 
     Null takes a title or a configuration away. `suspended` can only become false: the session
-    takes turns again.
+    takes turns again. A title by a `hook` is passed over where a person, an import or a fork gave
+    one; `title_applied` of the answer says so.
     """
 
     title: StrictStr | None = None
+    title_by: Literal["person", "hook"] = "person"
     config: dict[str, Any] | None = None
     approval_mode: ApprovalMode | None = None
     archived: StrictBool | None = None
@@ -65,6 +67,15 @@ def opened_alike(command: c.OpenSession, opened: JsonValue) -> bool:
     return canonical(given) == canonical(opened)
 
 
+def _renaming(patch: PatchBody, raw: Mapping[str, bytes]) -> list[c.SessionCommand]:
+    if "title" in raw and (patch.title is not None or patch.title_by == "person"):
+        return [c.RenameSession(title=patch.title, by=patch.title_by)]
+    if "title_by" in raw and patch.title_by != "person":
+        detail = "only a person takes a title away; a hook gives one"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("title_by",))])
+    return []
+
+
 def change_commands(body: RawBody) -> list[c.SessionCommand]:
     """Return the commands that a patch is, in the order in which they can all succeed.
 
@@ -85,8 +96,7 @@ def change_commands(body: RawBody) -> list[c.SessionCommand]:
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("suspended",))])
     if patch.suspended is False:
         steps.append(c.UnsuspendSession())
-    if "title" in raw:
-        steps.append(c.RenameSession(title=patch.title))
+    steps += _renaming(patch, raw)
     if "config" in raw:
         steps.append(c.ConfigureSession(config=RawJson(raw["config"])))
     if patch.approval_mode is not None:

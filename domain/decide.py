@@ -26,7 +26,7 @@ from domain.refusals import (
 from domain.restarts import after_interruption
 from domain.standing import known_turn
 from domain.state import GONE, Head, State
-from domain.titles import gives_way, proposes
+from domain.titles import gives_way, proposes, stands
 
 SESSION_LIMIT: Final = 1_000_000
 _OfPresent: TypeAlias = (
@@ -101,7 +101,7 @@ def _settings_changed(
             check_title(title, "title")
             if proposes(by) and (title is None or not gives_way(head.title_by)):
                 return ()
-            if (head.title, head.title_by) == (title, by if title else None):
+            if stands(command, head):
                 return ()
             return (fact(e.SessionRenamed(title=title, by=by)),)
         case c.ConfigureSession(config=config):

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from typing import Final
 from unicodedata import category
 
+from domain.commands import RenameSession
 from domain.events.session import TitleBy
 from domain.graphemes import shortened
 from domain.messages import Part, readable, texts
+from domain.state import Head
 
 FIRST_WORDS: Final = 60
 """So many code points of what was said make a title."""
@@ -30,6 +32,11 @@ def gives_way(known_by: str | None) -> bool:
 def proposes(by: TitleBy) -> bool:
     """Tell whether a title of this origin only proposes itself."""
     return by in _PROPOSES
+
+
+def stands(asked: RenameSession, head: Head) -> bool:
+    """Tell whether a session is called as was asked, and by whoever asked."""
+    return (head.title, head.title_by) == (asked.title, asked.by if asked.title else None)
 
 
 def one_line(text: str, most: int = HARNESS_LIMIT) -> str | None:

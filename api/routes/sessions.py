@@ -27,7 +27,7 @@ from api.session_bodies import (
     opened_alike,
 )
 from api.session_shapes import session_shape
-from api.shapes import readiness_headers
+from api.shapes import Shape, readiness_headers
 from api.writing import Key, Once, Written, once, replay_headers
 from domain import commands as c
 from domain.canonical import canonical
@@ -36,8 +36,9 @@ from domain.json_text import raw_members
 from domain.raw_json import RawJson, dumped, without_raw
 from domain.readiness import readiness
 from domain.refusals import SessionExists
-from domain.state import GONE
+from domain.state import GONE, Head
 from domain.times import microseconds
+from domain.titles import stands
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.idempotency import Kept
@@ -172,12 +173,15 @@ async def change_session(
     """Rename, configure, archive or unarchive a session, or have it take turns again.
 
     All or nothing. What is left out stays; a configuration is replaced whole. What changes nothing
-    is not recorded.
+    is not recorded. `"title_by": "hook"` proposes a title: it never takes the place of one that a
+    person, an import or a fork gave, and `title_applied` says whether it stands.
     """
     body = await read_body(request)
     steps = change_commands(body)
-    await log.write(lambda attempt: _change(log, attempt, target, steps, version, caller))
-    return await session_answer(log, target, status=200)
+    head = await log.write(lambda attempt: _change(log, attempt, target, steps, version, caller))
+    renamed = next((step for step in steps if isinstance(step, c.RenameSession)), None)
+    told: Shape = {} if renamed is None else {"title_applied": stands(renamed, head)}
+    return await session_answer(log, target, status=200, told=told)
 
 
 @router.post("/{session_id}/restore")
@@ -222,10 +226,10 @@ def _change(
     steps: Sequence[c.SessionCommand],
     version: int | None,
     caller: Caller,
-) -> None:
+) -> Head:
     changing = [step for step in steps if not _is_so(attempt, target, step)]
     begin = c.BeginBatch(expected_version=version, events=len(changing))
-    log.handler.carry_out(attempt, target, [begin, *changing], caller=caller)
+    return log.handler.carry_out(attempt, target, [begin, *changing], caller=caller).head
 
 
 def _is_so(attempt: Attempt, target: Target, step: c.SessionCommand) -> bool:
@@ -236,14 +240,16 @@ def _is_so(attempt: Attempt, target: Target, step: c.SessionCommand) -> bool:
     return canonical(without_raw(config)) == canonical(without_raw(step.config))
 
 
-async def session_answer(log: Turnlog, target: Target, *, status: int) -> Response:
-    """Return a session as `GET` shows it."""
+async def session_answer(
+    log: Turnlog, target: Target, *, status: int, told: Shape | None = None
+) -> Response:
+    """Return a session as `GET` shows it, with what else is `told` of a change."""
     view, known_after = await log.read(
         lambda connection: (session(connection, target), log.known_after(connection))
     )
     judged = readiness(view.head, view.open_turn, log.policy(known_after), view.agreed_in_a_row)
     return Response(
-        dumped(session_shape(view, judged)),
+        dumped(session_shape(view, judged) | (told or {})),
         status_code=status,
         media_type=MEDIA,
         headers=dict(readiness_headers(judged, view.head)),

@@ -50,6 +50,13 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A title for the conversation."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """Some time to let pass."""
 
@@ -86,4 +93,4 @@ class Unclear:
     word: str
 
 
-Act: TypeAlias = Plain | Keep | Recall | Think | Stream | Pause | Fail | Use | Unclear
+Act: TypeAlias = Plain | Keep | Recall | Think | Stream | Name | Pause | Fail | Use | Unclear

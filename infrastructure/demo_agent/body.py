@@ -52,6 +52,10 @@ class Body(Protocol):
         """Tell a piece of what it says."""
         ...
 
+    async def name(self, title: str) -> None:
+        """Propose a title for the conversation."""
+        ...
+
     async def announce(self, call: Call) -> None:
         """Tell that a tool is called."""
         ...

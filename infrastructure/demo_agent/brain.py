@@ -17,6 +17,7 @@ from infrastructure.demo_agent.acts import (
     Fail,
     How,
     Keep,
+    Name,
     Pause,
     Plain,
     Recall,
@@ -59,7 +60,7 @@ class Calls:
     calls: tuple[Call, ...]
 
 
-Step: TypeAlias = Say | Pause | Fail | Calls
+Step: TypeAlias = Say | Name | Pause | Fail | Calls
 
 
 def next_steps(memory: Memory) -> list[Step]:
@@ -128,6 +129,8 @@ class _Answer:
                 return [self.text(*(f"{n} of {chunks}. " for n in range(1, chunks + 1)))]
             case Unclear(word=word):
                 return [self.text(f"I cannot follow this {word}.")]
+            case Name():
+                return [act, self.text("I gave it a title.")]
             case Pause():
                 return [act]
             case Fail(kind=kind):

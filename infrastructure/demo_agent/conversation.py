@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from domain.json_text import JsonValue
-from infrastructure.demo_agent.acts import QUESTION, REMOTE, Fail, Pause
+from infrastructure.demo_agent.acts import QUESTION, REMOTE, Fail, Name, Pause
 from infrastructure.demo_agent.body import Body, Cancelled, Decision, Finish, Resumed, Witness
 from infrastructure.demo_agent.brain import Call, Calls, Say, next_steps
 from infrastructure.demo_agent.memory import Memory, Part
@@ -107,6 +107,8 @@ class Conversation:
                 match step:
                     case Say():
                         await self._say(step)
+                    case Name(title=title):
+                        await self._body.name(title)
                     case Pause(ms=ms):
                         await self._pass(ms)
                     case Fail(kind="die-if-warm"):

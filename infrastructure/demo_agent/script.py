@@ -19,6 +19,7 @@ from infrastructure.demo_agent.acts import (
     Failing,
     How,
     Keep,
+    Name,
     Pause,
     Plain,
     Recall,
@@ -73,6 +74,10 @@ def _think(rest: str) -> list[Act]:
     return [Think(text=rest)]
 
 
+def _title(rest: str) -> list[Act]:
+    return [Name(title=rest)]
+
+
 def _question(rest: str) -> list[Act]:
     return [Use(tools=(Wanted(name=QUESTION, arguments={"question": rest}),), how="free")]
 
@@ -124,6 +129,7 @@ _READERS: Final[Mapping[str, Callable[[str], list[Act]]]] = {
     "question": _question,
     "stream": _stream,
     "think": _think,
+    "title": _title,
     "tool": _free,
     "tools": _free,
 }

@@ -50,6 +50,10 @@ class Speaking:
         content: Part = {"type": "text", "text": text}
         await self._update({"sessionUpdate": kind, "content": content, "messageId": message_id})
 
+    async def name(self, title: str) -> None:
+        """Send what the session is called from now on."""
+        await self._update({"sessionUpdate": "session_info_update", "title": title})
+
     async def announce(self, call: Call) -> None:
         """Send a tool call that is yet to be made."""
         shape = {"sessionUpdate": "tool_call", **_shown(call), "status": "pending"}

@@ -76,7 +76,14 @@ class Noted:
     data: JsonValue
 
 
-Update: TypeAlias = Said | Shown | CallAnnounced | CallEnded | Used | Noted
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Titled:
+    """The agent proposes a title for the conversation, in whatever words and characters."""
+
+    title: str
+
+
+Update: TypeAlias = Said | Shown | CallAnnounced | CallEnded | Used | Noted | Titled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

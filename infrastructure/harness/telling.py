@@ -18,6 +18,7 @@ from infrastructure.harness.port import (
     Listener,
     Option,
     Said,
+    Titled,
     Update,
 )
 
@@ -76,6 +77,10 @@ class Telling:
                 message_id=message_id,
             )
         )
+
+    async def name(self, title: str) -> None:
+        """Propose a title for the conversation."""
+        await self._tell(Titled(title=title))
 
     async def announce(self, call: Call) -> None:
         """Tell that a tool is called."""

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from domain import events as e
 from domain.json_text import JsonValue
 from domain.raw_json import RawJson
+from domain.titles import one_line
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -20,6 +21,7 @@ from infrastructure.harness.port import (
     ResumedCall,
     Said,
     Shown,
+    Titled,
     Update,
     Used,
 )
@@ -95,7 +97,7 @@ class Account:
         self.heard_at = self._clock()
         match update:
             case Said(text=""):
-                return None
+                pass
             case Said() | Shown() as piece:
                 self.unrecorded.say(piece)
                 return deltas.piece(piece)
@@ -105,9 +107,11 @@ class Account:
                 return self._ended(ended)
             case Used() as used:
                 self.use(used)
-                return None
+            case Titled(title=title):
+                self.unrecorded.call(one_line(title))
             case Noted(kind=kind, data=data):
                 return self._note(name_of(kind, "note"), json_of(data))
+        return None
 
     def ask(self, asked: Asked) -> CarriedDecision | OpenGate:
         """Take what the harness asks; return the decision that answers it, else a new gate."""

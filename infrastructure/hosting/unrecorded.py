@@ -1,7 +1,7 @@
 """What of a turn is not in the log yet, and when is it to be?
 
-Facts in the order in which they happened, the message that is under way, and notes, of which only
-the newest of a kind counts.
+Facts in the order in which they happened, the message that is under way, and notes and titles, of
+which only the newest of a kind counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,6 +34,8 @@ class Unrecorded:
         self._joins = False
         self._notes: Final[dict[str, RawJson]] = {}
         self._noted: Final[dict[str, RawJson]] = {}
+        self._title: str | None = None
+        self._called: str | None = None
 
     @property
     def speaks(self) -> bool:
@@ -94,6 +96,12 @@ class Unrecorded:
         self._since = self._clock() if self._since is None else self._since
         return True
 
+    def call(self, title: str | None) -> None:
+        """Take a title of the session in the place of the one before; None is none."""
+        if title is not None and title != self._called:
+            self._title = self._called = title
+            self._since = self._clock() if self._since is None else self._since
+
     def drain(self) -> tuple[SessionEvent, ...]:
         """Return what is to be recorded now: also a message so far, if it takes long."""
         spoken = self._spoken
@@ -101,7 +109,7 @@ class Unrecorded:
         if spoken is not None and due is not None and (due <= self._clock() or spoken.is_large):
             so_far = spoken.so_far(self._mint)
             self._events.append(e.MessageRecorded(turn_id=self._turn_id, message=so_far))
-        events = (*self._events, *self._drained_notes())
+        events = (*self._events, *self._drained_notes(), *self._drained_title())
         self._events, self._bytes, self._since = [], 0, None
         return events
 
@@ -110,3 +118,8 @@ class Unrecorded:
             self._noted[kind] = data
             yield e.DataRecorded(kind=kind, data=data, turn_id=self._turn_id)
         self._notes.clear()
+
+    def _drained_title(self) -> Iterator[e.SessionRenamed]:
+        title, self._title = self._title, None
+        if title is not None:
+            yield e.SessionRenamed(title=title, by="harness")

@@ -1,9 +1,14 @@
 """Renaming, configuring and archiving sessions."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 
+from domain.titles import FIRST_WORDS
 from tests.api.batches import Json, append, batch, events_of, problem, started, turn, types_of
+
+HOOKS = 12
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +127,9 @@ def test_a_patch_that_expects_another_version_changes_nothing(client: httpx.Clie
         ({"approval_mode": None}, "/approval_mode"),
         ({"config": "x"}, "/config"),
         ({"status": "archived"}, "/status"),
+        ({"title": "New", "title_by": "fork"}, "/title_by"),
+        ({"title": None, "title_by": "hook"}, "/title_by"),
+        ({"title_by": "hook"}, "/title_by"),
     ],
 )
 def test_a_patch_that_means_nothing_is_refused_with_its_place(
@@ -129,3 +137,58 @@ def test_a_patch_that_means_nothing_is_refused_with_its_place(
 ) -> None:
     assert problem(change(client, patch)) == (422, "invalid-value", [pointer])
     assert len(events_of(client, "s")) == 1
+
+
+def test_a_hooks_title_never_takes_the_place_of_a_persons(client: httpx.Client) -> None:
+    hook = {"title": "Better", "title_by": "hook"}
+
+    answer = client.patch("/sessions/s", json=hook)
+
+    assert (answer.status_code, answer.json()["title_applied"]) == (200, False)
+    assert (answer.json()["title"], answer.json()["title_by"]) == ("Old", "person")
+    assert len(events_of(client, "s")) == 1
+
+
+def test_a_hooks_title_takes_the_place_of_the_first_words_and_a_person_has_the_last_word(
+    client: httpx.Client,
+) -> None:
+    change(client, {"title": None})
+    append(client, "s", batch(1, *turn("t1", "Plan a trip")))
+    said = client.get("/sessions/s").json()
+
+    better = client.patch("/sessions/s", json={"title": "Rome", "title_by": "hook"}).json()
+    mine = change(client, {"title": "Mine"}).json()
+    late = client.patch("/sessions/s", json={"title": "Late", "title_by": "hook"}).json()
+
+    assert (said["title"], said["title_by"]) == ("Plan a trip", "first-words")
+    assert (better["title"], better["title_by"], better["title_applied"]) == ("Rome", "hook", True)
+    assert (mine["title"], mine["title_by"], mine["title_applied"]) == ("Mine", "person", True)
+    assert (late["title"], late["title_applied"]) == ("Mine", False)
+
+
+def test_in_a_race_of_renames_a_persons_always_wins(client: httpx.Client) -> None:
+    change(client, {"title": None})
+
+    def rename(n: int) -> None:
+        body = {"title": "Mine"} if n == HOOKS // 2 else {"title": f"{n}", "title_by": "hook"}
+        assert client.patch("/sessions/s", json=body).status_code == 200
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(rename, range(HOOKS)))
+
+    session = client.get("/sessions/s").json()
+    assert (session["title"], session["title_by"]) == ("Mine", "person")
+
+
+def test_a_first_message_that_is_a_book_is_listed_under_a_short_title(
+    client: httpx.Client,
+) -> None:
+    book = "\U0001f468\u200d\U0001f469\u200d\U0001f467 " * 50_000
+    append(client, "book", batch(1, *turn("t1", book), open={}))
+
+    [listed] = [
+        item for item in client.get("/sessions").json()["items"] if item["session_id"] == "book"
+    ]
+
+    assert 0 < len(listed["title"]) <= FIRST_WORDS
+    assert book.startswith(listed["title"] + " ")

@@ -6,7 +6,7 @@ from domain import commands as c
 from domain import events as e
 from domain.events.session import TitleBy
 from domain.messages import Message
-from domain.titles import FIRST_WORDS, first_words, one_line
+from domain.titles import FIRST_WORDS, first_words, one_line, stands
 from tests.scenario import OPENED, ended, folded, given, message, said, started
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
@@ -104,3 +104,10 @@ def test_where_a_person_took_the_title_away_the_next_words_name_the_session() ->
     assert folded(*known).head.title_by is None
     head = folded(*known, started("t2", message("two"))).head
     assert (head.title, head.title_by) == ("two", "first-words")
+
+
+def test_whether_a_title_stands_says_also_by_whom() -> None:
+    head = folded(OPENED, e.SessionRenamed(title="Trip")).head
+    assert stands(c.RenameSession(title="Trip"), head)
+    assert not stands(c.RenameSession(title="Trip", by="hook"), head)
+    assert stands(c.RenameSession(title=None), folded(OPENED).head)

@@ -6,7 +6,7 @@ from typing import Final
 from infrastructure.harness.acp.blocks import part_of
 from infrastructure.harness.acp.calls import Calls
 from infrastructure.harness.acp.fields import Object, member, text
-from infrastructure.harness.port import Noted, Said, Shown, Update, Voice
+from infrastructure.harness.port import Noted, Said, Shown, Titled, Update, Voice
 
 _VOICES: Final[dict[str, Voice]] = {
     "agent_message_chunk": "text",
@@ -14,6 +14,7 @@ _VOICES: Final[dict[str, Voice]] = {
 }
 _CALLS: Final = frozenset({"tool_call", "tool_call_update"})
 _ECHO: Final = "user_message_chunk"
+_ABOUT: Final = "session_info_update"
 
 
 class Telling:
@@ -38,7 +39,12 @@ class Telling:
             yield from self.calls.told(update)
         elif kind is not None and kind != _ECHO:
             said = {key: value for key, value in update.items() if key != "sessionUpdate"}
-            yield Noted(kind=kind, data=said)
+            title = text(said, "title") if kind == _ABOUT else None
+            if title is not None:
+                del said["title"]
+                yield Titled(title=title)
+            if said or title is None:
+                yield Noted(kind=kind, data=said)
 
     def over(self, *, cancelled: bool) -> Iterator[Update]:
         """Yield what is left to tell when a prompt ends; what comes of it later is dropped."""

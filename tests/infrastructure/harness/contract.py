@@ -20,6 +20,7 @@ from infrastructure.harness.port import (
     HarnessFailed,
     Prompt,
     Said,
+    Titled,
 )
 from tests.infrastructure.harness.listening import (
     APPROVED,
@@ -95,6 +96,14 @@ class HarnessContract(ABC):
                 ("reasoning", "two and two"),
                 ("text", "I thought about it."),
             ]
+
+        self.run(journey)
+
+    def test_a_title_is_proposed_as_it_is_given(self) -> None:
+        async def journey(harnesses: Harnesses) -> None:
+            heard, _ = await say(await harnesses.start(START), "title: A trip\x1b to Rome")
+            assert heard.updates[0] == Titled(title="A trip\x1b to Rome")
+            assert heard.text == "I gave it a title."
 
         self.run(journey)
 

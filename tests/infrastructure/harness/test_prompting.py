@@ -18,6 +18,7 @@ from infrastructure.harness.port import (
     Said,
     Shown,
     Start,
+    Titled,
     Used,
 )
 from tests.infrastructure.harness.stage import Ear, harness, play, puppet, report, steps
@@ -42,6 +43,9 @@ async def test_what_an_agent_says_thinks_and_shows_is_told_in_order(tmp_path: Pa
             {"update": shown},
             {"update": {"sessionUpdate": "plan", "entries": []}},
             {"update": {"sessionUpdate": "from_the_future", "x": 1.50}},
+            {"update": {"sessionUpdate": "session_info_update", "title": "Trip"}},
+            {"update": {"sessionUpdate": "session_info_update", "title": "Rome", "_meta": {}}},
+            {"update": {"sessionUpdate": "session_info_update", "title": None}},
         )
 
     assert ended == Ended(stop_reason="completed")
@@ -59,6 +63,10 @@ async def test_what_an_agent_says_thinks_and_shows_is_told_in_order(tmp_path: Pa
         ),
         Noted(kind="plan", data={"entries": []}),
         Noted(kind="from_the_future", data={"x": 1.5}),
+        Titled(title="Trip"),
+        Titled(title="Rome"),
+        Noted(kind="session_info_update", data={"_meta": {}}),
+        Noted(kind="session_info_update", data={"title": None}),
     ]
 
 

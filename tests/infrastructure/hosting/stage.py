@@ -268,6 +268,8 @@ class HandJournal:
 def _step(event: e.SessionEvent) -> c.SessionCommand:
     if isinstance(event, _OWN):
         return c.Note(event=cast("c.Own", event))
+    if isinstance(event, e.SessionRenamed):
+        return c.RenameSession(title=event.title, by=event.by)
     if isinstance(event, e.SessionOpened):
         return c.OpenSession(approval_mode=event.approval_mode)
     if isinstance(event, e.ApprovalModeSet):

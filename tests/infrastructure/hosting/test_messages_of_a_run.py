@@ -3,7 +3,7 @@
 from domain import events as e
 from domain.messages import Message
 from domain.raw_json import RawJson
-from infrastructure.harness.port import Noted, Shown, Used
+from infrastructure.harness.port import Noted, Shown, Titled, Used
 from tests.infrastructure.hosting.stage import (
     PARKED,
     calls,
@@ -224,6 +224,21 @@ async def test_of_notes_the_newest_of_a_kind_is_kept_once() -> None:
         ("plan", b'["a"]', "t1"),
     ]
     assert s.journal.transcript() == []
+
+
+@on_a_loop
+async def test_of_titles_the_newest_is_kept_once_as_one_line() -> None:
+    s = stage()
+    await s.begin()
+
+    await s.harness.tell(Titled(title="Trip"), Titled(title=" Rome\n\x1b"), Titled(title="\x00"))
+    await s.time.let_pass(2_000)
+    await s.harness.tell(Titled(title="Rome"))
+    await s.finish()
+
+    titles = [event for event in s.journal.recorded if isinstance(event, e.SessionRenamed)]
+    assert titles == [e.SessionRenamed(title="Rome", by="harness")]
+    assert s.deltas == []
 
 
 @on_a_loop
