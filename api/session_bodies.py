@@ -1,7 +1,7 @@
 """What do requests about a session as a whole say?"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import StrictBool, StrictStr
 
