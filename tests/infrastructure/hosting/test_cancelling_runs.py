@@ -73,6 +73,34 @@ async def test_open_gates_are_withdrawn_before_the_harness_is_told_to_stop() -> 
 
 
 @on_a_loop
+async def test_a_turn_that_still_runs_withdraws_its_gates_before_the_harness_is_told_to_stop() -> (
+    None
+):
+    class Stopping(HandHarness):
+        async def cancel(self) -> None:
+            told.extend(s.journal.types)
+            await super().cancel()
+
+    told: list[list[str]] = []
+    s = stage(harness=Stopping())
+    await s.begin()
+    await s.harness.tell(calls("c1"), calls("c2"))
+    await s.harness.ask(may("c1"))
+
+    outcome = await s.run.cancel("shutdown")
+
+    assert interrupted(outcome) == ("shutdown", None)
+    assert told[-1] == ["gate-withdrawn"]
+    assert s.journal.types[-1] == [
+        "tool-call-completed",
+        "tool-call-completed",
+        "turn-interrupted",
+    ]
+    assert result("c1", NOT_RUN, is_error=True) in s.journal.recorded
+    assert result("c2", UNKNOWN, is_error=True) in s.journal.recorded
+
+
+@on_a_loop
 async def test_what_the_harness_still_does_while_it_stops_is_recorded() -> None:
     class Winding(HandHarness):
         async def cancel(self) -> None:
