@@ -15,7 +15,7 @@ from infrastructure.demo_agent.conversation import Conversation
 from infrastructure.demo_agent.memory import Part
 from infrastructure.demo_agent.notes import Notes
 from infrastructure.demo_agent.recording import Recording
-from infrastructure.demo_agent.speaking import Speaking
+from infrastructure.demo_agent.speaking import STEERING, Speaking
 from infrastructure.demo_agent.surroundings import Surroundings
 from infrastructure.demo_agent.tool_client import ToolServer
 from infrastructure.demo_agent.tools import Outcome
@@ -36,6 +36,8 @@ RECORDED: Final = "turnlog.dev/recorded"
 """Advertised as the history is; in that of session/new, what tools give: none is run."""
 SESSION: Final = "turnlog.dev/session"
 """In the `_meta` of session/new: what to call the session in what is noted of it."""
+STEER: Final = "turnlog.dev/steer"
+"""Advertised by true in the capabilities' `_meta`: it can be told something between its steps."""
 MODEL: Final = "turnlog-demo"
 
 
@@ -70,10 +72,10 @@ class Agent:
             prompt = asyncio.create_task(self._answer(asked, "session/prompt", known))
             self._prompts.add(prompt)
             prompt.add_done_callback(self._prompts.discard)
-        elif method == "session/cancel":
+        elif method in {"session/cancel", STEERING}:
             session = self._sessions.get(str(known.get("sessionId")))
             if session is not None:
-                session.stop()
+                (session.nudge if method == STEERING else session.stop)()
         elif asked is not None:
             await self._answer(asked, str(method), known)
 
@@ -111,7 +113,7 @@ class Agent:
             "sessionCapabilities": {"close": {}},
         }
         if not self._surroundings.plain:
-            offered["_meta"] = {HISTORY: True, RECORDED: True}
+            offered["_meta"] = {HISTORY: True, RECORDED: True, STEER: True}
         return {
             "protocolVersion": 1,
             "agentCapabilities": offered,

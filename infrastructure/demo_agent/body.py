@@ -1,6 +1,7 @@
 """Whom does a conversation speak to, and what does it hear back?"""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -70,6 +71,10 @@ class Body(Protocol):
 
     async def ask(self, call: Call) -> asyncio.Future[Decision]:
         """Ask whether a call may be made, or what it asks; return what will hold the answer."""
+        ...
+
+    async def steered(self) -> Sequence[Mapping[str, object]] | None:
+        """Return what is said between two steps; None if there is nothing."""
         ...
 
     async def remote(self, name: str, arguments: JsonValue) -> Outcome:

@@ -43,6 +43,7 @@ class Conversation:
         self._witness = witness
         self._stopped: asyncio.Future[None] | None = None
         self._late: list[Call] = []
+        self._nudged = asyncio.Event()
         self._prompts = 0
         self._read = self._wrote = 0
 
@@ -56,6 +57,10 @@ class Conversation:
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_exception(why or Cancelled())
 
+    def nudge(self) -> None:
+        """Note that something waits to be said, for when the next step is done."""
+        self._nudged.set()
+
     async def prompt(
         self, parts: Sequence[Mapping[str, object]], resumed: Sequence[Resumed] = ()
     ) -> Finish:
@@ -68,8 +73,10 @@ class Conversation:
             await self._settle(resumed, fresh=bool(parts))
             self.memory.hear(parts)
             cancelled = False
-            while await self._model_goes_on():
-                pass
+            goes_on = True
+            while goes_on:
+                goes_on = await self._model_goes_on()
+                goes_on |= await self._hears_more()
         except Cancelled:
             cancelled = True
         finally:
@@ -124,6 +131,16 @@ class Conversation:
         finally:
             self._wrote += (self.memory.size - before) // _CHARACTERS_A_TOKEN + 1
         return False
+
+    async def _hears_more(self) -> bool:
+        """Hear what waits to be said, now that nothing is half done; tell whether anything did."""
+        heard = False
+        while self._nudged.is_set():
+            self._nudged.clear()
+            while (said := await self._body.steered()) is not None:
+                self.memory.hear(said)
+                heard = True
+        return heard
 
     async def _say(self, step: Say) -> None:
         said: list[str] = []
@@ -216,11 +233,23 @@ class Conversation:
             case {"ms": int() as ms} if ms >= 0:
                 await self._pass(ms)
                 return Outcome(output={"waited_ms": ms})
+            case {"for": "steer"}:
+                await self._until_nudged()
+                return Outcome(output={"steered": True})
             case {**rest} if not rest:
                 await self._pass(None)
                 raise Cancelled
             case _:
                 return failed("ms is a number")
+
+    async def _until_nudged(self) -> None:
+        nudged = asyncio.ensure_future(self._nudged.wait())
+        waiting: list[asyncio.Future[Any]] = [self._ending, nudged]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            nudged.cancel()
+        self._check()
 
     async def _end(self, call: Call, outcome: Outcome) -> None:
         self.memory.take_result(

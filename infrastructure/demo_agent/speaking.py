@@ -6,11 +6,12 @@ Every call has the tool's name as its title, its arguments as rawInput, its resu
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.acts import QUESTION, Failing
+from infrastructure.demo_agent.blocks import parts_of
 from infrastructure.demo_agent.body import Decision
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.memory import Part
@@ -33,6 +34,10 @@ _ANSWER: Final[Part] = {
     "properties": {"answer": {"type": "string", "title": "Answer"}},
     "required": ["answer"],
 }
+
+
+STEERING: Final = "_turnlog.dev/steer"
+"""Told by the client when something waits to be said; asked of it between two steps."""
 
 
 class Speaking:
@@ -88,6 +93,16 @@ class Speaking:
             {"sessionId": self._session_id, "toolCall": _shown(call), "options": _OPTIONS},
         )
         return _read(asked, _permitted)
+
+    async def steered(self) -> Sequence[Part] | None:
+        """Ask for it; a client that cannot say anything has nothing."""
+        asked = await self._wire.request(STEERING, {"sessionId": self._session_id})
+        try:
+            answer = await asked
+            said = answer.get("prompt") if isinstance(answer, dict) else None
+            return parts_of(said) if isinstance(said, list) else None
+        except (RpcError, ValueError):
+            return None
 
     async def remote(self, name: str, arguments: JsonValue) -> Outcome:
         """Call the tool server."""

@@ -20,6 +20,7 @@ from infrastructure.demo_agent.tools import Outcome
 from infrastructure.harness.port import (
     Answer,
     Ended,
+    Give,
     HarnessFailed,
     Listener,
     Prompt,
@@ -156,6 +157,14 @@ class InProcessHarness:
     async def answer(self, permission_id: str, answer: Answer) -> bool:
         """Answer what it asked; False if nothing waits under this id any more."""
         return self._body.answer(permission_id, answer)
+
+    async def steer(self, give: Give) -> bool:
+        """Have it told something between two of its steps; False if its prompt ended before."""
+        if self._gone is not None or not self._conversation.busy:
+            return False
+        taken = self._body.offers.add(give)
+        self._conversation.nudge()
+        return await taken
 
     async def cancel(self) -> None:
         """Have the prompt that runs end; one that hangs takes the agent with it."""

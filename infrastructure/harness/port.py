@@ -5,7 +5,7 @@ told to a `Listener`, in order, and what it asks waits until it is answered. Eve
 the event loop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -16,6 +16,8 @@ from domain.messages import Part
 StopReason: TypeAlias = Literal["completed", "cancelled", "refused", "max-tokens", "max-requests"]
 CallEnd: TypeAlias = Literal["completed", "failed"]
 Voice: TypeAlias = Literal["text", "reasoning"]
+Give: TypeAlias = Callable[[], Awaitable[Sequence[Part] | None]]
+"""Gives what is said next; None if nothing is to be said any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +230,17 @@ class Harness(Protocol):
 
     async def answer(self, permission_id: str, answer: Answer) -> bool:
         """Answer what it asked; False if nothing waits under this id any more."""
+        ...
+
+    async def steer(self, give: Give) -> bool:
+        """Have the agent told something while a prompt runs, between two of its steps.
+
+        There, after all that it did before was told to the listener, and before it does anything
+        else, `give` is called for what is said; the agent goes on with that.
+
+        True once `give` was called; False if the prompt ended before, if none runs, or if the agent
+        cannot be told anything in the midst of one.
+        """
         ...
 
     async def cancel(self) -> None:

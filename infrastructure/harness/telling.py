@@ -1,6 +1,7 @@
 """How does a caller hear, and answer, a demo agent that runs in its own process?"""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 from uuid import uuid4
 
@@ -8,8 +9,10 @@ from domain.approval_modes import tool_kind
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.acts import QUESTION, Failing
 from infrastructure.demo_agent.body import Decision
+from domain.messages import Part
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.tools import Outcome, kind_of, run
+from infrastructure.harness.offers import Offers
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -49,16 +52,18 @@ class Telling:
         self.told = False
         self._listener: Listener | None = None
         self._open: dict[str, tuple[Call, asyncio.Future[Decision]]] = {}
+        self.offers: Final = Offers()
 
     def listen(self, listener: Listener | None) -> None:
         """Tell `listener` from now on."""
         self.told = False
         self._listener = listener
-        self._open.clear()
+        self.forget()
 
     def forget(self) -> None:
-        """Wait for no answer any more."""
+        """Wait for no answer any more, and hear nothing more between the steps."""
         self._open.clear()
+        self.offers.withdraw()
 
     def answer(self, permission_id: str, answer: Answer) -> bool:
         """Decide what was asked; False if nothing waits under this id."""
@@ -110,6 +115,10 @@ class Telling:
         if self._listener is not None:
             await self._listener.asked(_asked(permission_id, call))
         return waiting
+
+    async def steered(self) -> Sequence[Part] | None:
+        """Take what is offered first."""
+        return await self.offers.take()
 
     async def remote(self, name: str, arguments: JsonValue) -> Outcome:
         """Do here what the tool server would do."""

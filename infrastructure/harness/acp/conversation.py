@@ -18,7 +18,7 @@ from infrastructure.harness.acp.calls import announcement
 from infrastructure.harness.acp.ends import end_of
 from infrastructure.harness.acp.fields import EXTENSION, Object, member, text
 from infrastructure.harness.acp.frames import decisions, resumed
-from infrastructure.harness.acp.link import INPUT, PERMISSION, UPDATE, Link
+from infrastructure.harness.acp.link import PERMISSION, STEER, UNHEARD, UPDATE, Link
 from infrastructure.harness.acp.patience import Patience
 from infrastructure.harness.acp.running import Running
 from infrastructure.harness.acp.updates import Telling
@@ -27,6 +27,7 @@ from infrastructure.harness.acp.wire import Message
 from infrastructure.harness.port import (
     Answer,
     Ended,
+    Give,
     HarnessFailed,
     Listener,
     Prompt,
@@ -109,12 +110,22 @@ class AcpHarness:
             running.wake()
         return taken
 
+    async def steer(self, give: Give) -> bool:
+        """Have it told something between two of its steps; False if its prompt ended before."""
+        running = self._running
+        if running is None or running.cancelled or not (self.alive and self._link.takes_steers):
+            return False
+        taken = running.offers.add(give)
+        await self._link.steer(self._session_id)
+        return await taken
+
     async def cancel(self) -> None:
         """Have the prompt that runs end; what it asked is not waited for any more."""
         running = self._running
         if running is None or running.cancelled or running.abandoned:
             return
         running.cancelled = True
+        running.offers.withdraw()
         asked = running.take_asked()
         now = asyncio.get_running_loop().time()
         running.patience.go_on(now)
@@ -194,6 +205,9 @@ class AcpHarness:
             for update in self._telling.updates(member(params, "update")):
                 await running.listener.updated(update)
             return
+        if message["method"] == STEER:
+            await self._give(running, message)
+            return
         question = None if running.cancelled else self._question(message, params)
         if question is None:
             self._drop(message)
@@ -204,6 +218,15 @@ class AcpHarness:
         running.asked[question.asked.permission_id] = question
         running.patience.hold(asyncio.get_running_loop().time())
         await running.listener.asked(question.asked)
+
+    async def _give(self, running: Running, message: Message) -> None:
+        """Tell the agent what it asks for between two steps; nothing if nothing is offered."""
+        said = await running.offers.take()
+        if said is not None and "id" in message:
+            blocks = blocks_of(said, self._link.takes)
+            await self._link.reply(message["id"], {"prompt": blocks})
+        else:
+            self._drop(message)
 
     def _question(self, message: Message, params: Object) -> Question | None:
         """Return what is asked; None if nobody can answer it, or its call is over."""
@@ -221,10 +244,7 @@ class AcpHarness:
 
     def _drop(self, message: Message) -> None:
         """Let an agent that asks when nobody can answer go on without."""
-        cancelled = {
-            PERMISSION: asking.CANCELLED_PERMISSION,
-            INPUT: asking.CANCELLED_INPUT,
-        }.get(str(message["method"]))
+        cancelled = UNHEARD.get(str(message["method"]))
         if cancelled is not None and "id" in message:
             self._link.reply_soon(message["id"], cancelled)
 
@@ -255,6 +275,7 @@ class AcpHarness:
     def _let_go(self, running: Running, answer: asyncio.Task[Object]) -> None:
         """Let nothing of a prompt that is over reach a later one."""
         self._running = None
+        running.offers.withdraw()
         if answer.done():
             if not answer.cancelled():
                 answer.exception()  # seen: nobody has to be warned of it

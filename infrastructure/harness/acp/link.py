@@ -19,7 +19,7 @@ from acp.transports import default_environment
 from domain.json_text import JsonValue
 from infrastructure.harness.acp.asking import CANCELLED_INPUT, CANCELLED_PERMISSION
 from infrastructure.harness.acp.blocks import Takes
-from infrastructure.harness.acp.fields import Object, extension, member, text
+from infrastructure.harness.acp.fields import EXTENSION, Object, extension, member, text
 from infrastructure.harness.acp.wire import Message, Wire
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import HarnessFailed
@@ -28,7 +28,13 @@ from infrastructure.harness.processes import Process, spawn
 UPDATE: Final = CLIENT_METHODS["session_update"]
 PERMISSION: Final = CLIENT_METHODS["session_request_permission"]
 INPUT: Final = CLIENT_METHODS["elicitation_create"]
-_UNHEARD: Final[dict[str, Object]] = {PERMISSION: CANCELLED_PERMISSION, INPUT: CANCELLED_INPUT}
+STEER: Final = f"_{EXTENSION}/steer"
+UNHEARD: Final[dict[str, Object]] = {
+    PERMISSION: CANCELLED_PERMISSION,
+    INPUT: CANCELLED_INPUT,
+    STEER: {},
+}
+"""How an agent is answered whom nobody hears."""
 _CLOSE_S: Final = 2.0
 
 
@@ -51,6 +57,7 @@ class Link:
     Attributes:
         takes: Which content it takes.
         takes_history: Whether it knows turnlog's extension.
+        takes_steers: Whether it can be told something between two of its steps.
         replays_calls: Whether its tools can be told what to give, by another.
         name: What it calls itself.
     """
@@ -59,6 +66,7 @@ class Link:
         self.definition = definition
         self.takes = Takes()
         self.takes_history = False
+        self.takes_steers = False
         self.replays_calls = False
         self.name = definition.name
         self._closes_sessions = False
@@ -126,6 +134,11 @@ class Link:
         with suppress(ConnectionError):
             await self._connection.send_notification(AGENT_METHODS[method], params)
 
+    async def steer(self, session_id: str) -> None:
+        """Tell the agent that something waits to be said; it asks for it between its steps."""
+        params: Object = {"sessionId": session_id}
+        await self._wire.send({"jsonrpc": "2.0", "method": STEER, "params": params})
+
     async def reply(self, number: JsonValue, result: Object) -> bool:
         """Answer what the agent asked; False if it is gone."""
         if not self.alive:
@@ -183,6 +196,7 @@ class Link:
         able = member(about, "agentCapabilities")
         self.takes = Takes.said(member(able, "promptCapabilities"))
         self.takes_history = extension(able, "history") is True
+        self.takes_steers = extension(able, "steer") is True
         self.replays_calls = extension(able, "recorded") is True
         self.name = text(member(about, "agentInfo"), "name") or self.name
         closes = member(able, "sessionCapabilities").get("close")
@@ -209,14 +223,14 @@ class Link:
     async def _taken(self, message: Message, size: int) -> bool:
         """Take what concerns a session, in the order of the wire."""
         method = message.get("method")
-        if method not in {UPDATE, PERMISSION, INPUT}:
+        if method not in {UPDATE, PERMISSION, INPUT, STEER}:
             return False
         params = message.get("params")
         hearing = self._hearing_of(params) if isinstance(params, dict) else None
         if hearing is not None:
             await hearing.hear(message, size)
-        elif "id" in message and method in _UNHEARD:
-            self.reply_soon(message["id"], _UNHEARD[str(method)])
+        elif "id" in message and method in UNHEARD:
+            self.reply_soon(message["id"], UNHEARD[str(method)])
         return True
 
     def reply_soon(self, number: JsonValue, result: Object) -> None:

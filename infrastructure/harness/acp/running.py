@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 from infrastructure.harness.acp.asking import Question
 from infrastructure.harness.acp.patience import Patience
 from infrastructure.harness.acp.wire import Message
+from infrastructure.harness.offers import Offers
 from infrastructure.harness.port import HarnessFailed, Listener
 
 Over: TypeAlias = Literal["over"]
@@ -21,6 +22,7 @@ class Running:
         self.listener = listener
         self.patience = patience
         self.asked = dict[str, Question]()
+        self.offers = Offers()
         self.cancelled = False
         self.stopped = False
         self.abandoned = False

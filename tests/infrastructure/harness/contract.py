@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from domain.json_text import JsonValue
+from domain.messages import Part
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -448,6 +449,56 @@ class HarnessContract(ABC):
         async def journey(harnesses: Harnesses) -> None:
             heard, _ = await say(await harnesses.start(START), f"fail: {kind}")
             assert heard.text == f"I went on after {kind}."
+
+        self.run(journey)
+
+    def test_it_is_told_something_between_two_of_its_steps(self) -> None:
+        async def journey(harnesses: Harnesses) -> None:
+            harness = await harnesses.start(START)
+            heard = Heard(harness)
+            told: list[list[str]] = []
+            words = iter(["remember a=1", "what is a?", None])
+
+            async def give() -> list[Part] | None:
+                told.append([type(each).__name__ for each in heard.order])
+                said = next(words)
+                return None if said is None else [{"type": "text", "text": said}]
+
+            prompt = Prompt(parts=[{"type": "text", "text": 'tool: wait {"for": "steer"}'}])
+            running = asyncio.create_task(harness.prompt(prompt, heard))
+            await heard.until(lambda heard: bool(heard.announced))
+            steers = [harness.steer(give) for _ in range(3)]
+            assert await asyncio.gather(*steers) == [True, True, True]
+            assert (await running).stop_reason == "completed"
+            # The call was over before it was told anything, and nothing was said in between.
+            assert told == [["CallAnnounced", "CallEnded"]] * 3
+            assert heard.text == "a is 1."
+            seen = self.arrays(harnesses, START.session_id)[-1]
+            assert isinstance(seen, list)
+            roles = [message["role"] for message in seen if isinstance(message, dict)]
+            assert roles == ["user", "assistant", "tool", "user", "user"]
+
+        self.run(journey)
+
+    def test_what_comes_after_the_last_step_is_not_told(self) -> None:
+        async def journey(harnesses: Harnesses) -> None:
+            harness = await harnesses.start(START)
+
+            async def give() -> list[Part] | None:
+                raise AssertionError
+
+            assert not await harness.steer(give)
+            heard = Heard(harness)
+            prompt = Prompt(parts=[{"type": "text", "text": "tool: wait {}"}])
+            running = asyncio.create_task(harness.prompt(prompt, heard))
+            await heard.until(lambda heard: bool(heard.announced))
+            steering = asyncio.create_task(harness.steer(give))
+            await asyncio.sleep(0)
+            await harness.cancel()
+            assert not await steering
+            assert (await running).stop_reason == "cancelled"
+            assert not await harness.steer(give)
+            assert (await say(harness, "hello"))[0].text.endswith('you said "hello".')
 
         self.run(journey)
 

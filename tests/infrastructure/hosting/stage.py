@@ -20,12 +20,14 @@ from domain.raw_json import RawJson
 from domain.recorded import Recorded
 from domain.registry import NAMES
 from domain.state import State
+from infrastructure.harness.offers import Offers
 from infrastructure.harness.port import (
     Answer,
     Asked,
     CallAnnounced,
     CallEnded,
     Ended,
+    Give,
     HarnessFailed,
     Listener,
     Prompt,
@@ -128,6 +130,7 @@ class HandHarness:
         deaf: Whether it goes on however often it is cancelled.
         answered: What it was answered, by permission id.
         calls: What was asked of it, in order.
+        offers: What it can be told between two steps, when the test says that it stands there.
     """
 
     alive: bool = True
@@ -138,6 +141,7 @@ class HandHarness:
     answered: list[tuple[str, Answer]] = field(default_factory=list[tuple[str, Answer]])
     calls: list[str] = field(default_factory=list[str])
     before_answer: Callable[[], None] = lambda: None
+    offers: Offers = field(default_factory=Offers)
     _end: "asyncio.Future[Ended]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -151,6 +155,10 @@ class HandHarness:
         self.before_answer()
         self.answered.append((permission_id, answer))
         return self.waits
+
+    async def steer(self, give: Give) -> bool:
+        self.calls.append("steer")
+        return await self.offers.add(give)
 
     async def cancel(self) -> None:
         self.calls.append("cancel")
@@ -174,6 +182,7 @@ class HandHarness:
 
     def end(self, stop_reason: StopReason = "completed", used: Used | None = None) -> None:
         """End the prompt."""
+        self.offers.withdraw()
         if not self._end.done():
             self._end.set_result(Ended(stop_reason=stop_reason, used=used))
 

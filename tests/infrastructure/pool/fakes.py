@@ -7,7 +7,7 @@ from functools import wraps
 from itertools import count
 from typing import Any, ParamSpec
 
-from infrastructure.harness.port import Answer, Ended, Listener, Prompt
+from infrastructure.harness.port import Answer, Ended, Give, Listener, Prompt
 from infrastructure.pool.limits import PoolLimits
 from infrastructure.pool.pool import Pool
 from infrastructure.pool.seats import Parked, Pin, Seat, SeatKey, Warmth
@@ -98,6 +98,9 @@ class FakeHarness:
 
     async def answer(self, permission_id: str, answer: Answer) -> bool:
         raise AssertionError(permission_id, answer)
+
+    async def steer(self, give: Give) -> bool:
+        raise AssertionError(give)
 
     async def cancel(self) -> None:
         raise AssertionError
