@@ -489,6 +489,12 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "retry",
         "Other writers of this session came first every time; nothing was written.",
     ),
+    "recovering": ProblemType(
+        503,
+        "The server is taking up what a killed one left",
+        "retry",
+        "Turns that it ran are still being ended; reads are served. Nothing was written.",
+    ),
     "shutting-down": ProblemType(
         503, "The server is stopping", "retry", "Nothing was written; try again."
     ),

@@ -1,12 +1,13 @@
 """How is the application served over HTTP, and how does it stop?
 
-Uvicorn waits for open streams before it tells an application to stop, and streams wait to be told:
-so the log is told first. What the server refuses by itself is a problem document too.
+Streams end and turns are refused at once, while what is read is still answered; what runs may end
+until the grace is over. Then nobody is listened to any more, and the harnesses are let go. What the
+server refuses by itself is a problem document too.
 """
 
-import asyncio
+import os
 from socket import socket
-from typing import Final
+from typing import Final, NoReturn
 
 import h11
 from uvicorn import Config
@@ -17,12 +18,14 @@ from api.app import create_app
 from api.problems import MEDIA_TYPE, ProblemError
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Harnesses
+from infrastructure.harness.reaping import kill_marked
 from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.opening import HOST
 
 HEADERS_LIMIT: Final = 64 * 1024
 GRACE_S: Final = 10
-STOPS_S: Final = 12
-"""A harness that does not stop when it is told to is closed, and given up, within so long."""
+FORCED: Final = 1
+"""How a process ends that was told a second time to stop."""
 
 
 class Server(Uvicorn):
@@ -34,7 +37,6 @@ class Server(Uvicorn):
         """Take what is served; `harnesses` run turns in place of those of the settings."""
         self._log: Final = log
         self._app: Final = create_app(log, harnesses)
-        grace_s = max(GRACE_S, log.settings.pool.shutdown_s + STOPS_S)
         config = Config(
             self._app,
             host=host,
@@ -44,21 +46,28 @@ class Server(Uvicorn):
             log_config=None,
             access_log=False,  # a query can hold words of a title
             server_header=False,
-            timeout_graceful_shutdown=grace_s,
+            timeout_graceful_shutdown=GRACE_S,
             h11_max_incomplete_event_size=HEADERS_LIMIT,
         )
         super().__init__(config)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """Have streams end, then wait for what runs: for turns as long as was set."""
+        """Have streams end, wait for the turns that run as long as was set, then let all go."""
         self._log.stop()
         hosting = self._app.state.hosting
-        if not isinstance(hosting, Hosting):
-            await super().shutdown(sockets=sockets)
-            return
-        draining = asyncio.ensure_future(hosting.launching.drain())
+        if isinstance(hosting, Hosting):
+            await hosting.launching.drain()
         await super().shutdown(sockets=sockets)
-        await draining
+
+    def abandon(self) -> NoReturn:
+        """End the process at once, as if it were killed, and its harnesses with it.
+
+        What is committed stays; the next server ends the turns that ran.
+        """
+        hosting = self._app.state.hosting
+        if isinstance(hosting, Hosting):
+            kill_marked(hosting.owner.removeprefix(HOST))
+        os._exit(FORCED)
 
 
 class Protocol(H11Protocol):

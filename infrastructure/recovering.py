@@ -5,12 +5,14 @@ on, without its clock stepping, for as long as the lease lasts: whoever was cut 
 was away, or held up as the machine slept, has had the time to come back.
 """
 
+import asyncio
 from functools import partial
 from typing import Final
 
 from domain.commands import InterruptTurn
 from domain.keys import keys_of
 from domain.refusals import Refusal
+from domain.restarts import OWNER_LOST, RESTARTED
 from domain.state import Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
@@ -21,7 +23,6 @@ from infrastructure.run_rows import SECOND
 from infrastructure.runner import Attempt
 from infrastructure.runs import Expired
 
-OWNER_LOST: Final = "owner-lost"
 AT_ONCE: Final = 100
 STEP_US: Final = 2 * SECOND
 """A clock that went so much further, or less far, than time did was set, or stood still."""
@@ -62,17 +63,24 @@ async def recover(log: Turnlog, watch: Watch, ticks: int) -> int:
     return ended
 
 
-async def recover_from(log: Turnlog, owner: str) -> None:
-    """Interrupt the turns of a holder that is known to be gone, their leases ended or not."""
-    held = await log.read(lambda connection: runs.held_by(connection, owner, AT_ONCE))
-    for each in held:
-        await _ended(log, each)
+async def recover_from(log: Turnlog, owner: str) -> bool:
+    """Interrupt the turns of a server that is known to be gone, their leases ended or not.
+
+    Tell whether none is left.
+    """
+    before: object = None
+    while held := await log.read(lambda connection: runs.held_by(connection, owner, AT_ONCE)):
+        if held == before:
+            return False  # somebody else is at it: it is looked at again soon
+        before = held
+        await asyncio.gather(*(_ended(log, each, RESTARTED) for each in held))
+    return True
 
 
-async def _ended(log: Turnlog, expired: Expired) -> bool:
+async def _ended(log: Turnlog, expired: Expired, reason: str = OWNER_LOST) -> bool:
     run = expired.run
     try:
-        return await log.write(partial(interrupt, log.handler, expired))
+        return await log.write(partial(interrupt, log.handler, expired, reason=reason))
     except Contended:
         return False  # it is looked at again soon
     except Refusal:  # the session is gone, or damaged: nobody could go on with its turn
@@ -82,7 +90,9 @@ async def _ended(log: Turnlog, expired: Expired) -> bool:
         return False
 
 
-def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bool:
+def interrupt(
+    handler: CommandHandler, expired: Expired, attempt: Attempt, *, reason: str = OWNER_LOST
+) -> bool:
     """Interrupt a turn unless its holder was heard of, or somebody else came first.
 
     One that is paused stays: its gates outlive whoever waits at them. So does one of a server whose
@@ -96,7 +106,7 @@ def interrupt(handler: CommandHandler, expired: Expired, attempt: Attempt) -> bo
     if runs.find(attempt.connection, run.session_key) != run:
         return False
     target = Target(project_id=run.project_id, session_id=expired.session_id)
-    steps = [InterruptTurn(turn_id=run.turn_id, reason=OWNER_LOST)]
+    steps = [InterruptTurn(turn_id=run.turn_id, reason=reason)]
     key, state = handler.state(attempt, target, keys_of(steps))
     turn = state.turns.get(run.turn_id)
     if turn is not None and (turn.paused or _is_decided(attempt, key, turn)):

@@ -30,6 +30,9 @@ from infrastructure.harness.definitions import (
 from infrastructure.pool.limits import MEANINGS as POOL_MEANINGS
 from infrastructure.pool.limits import RANGES as POOL_RANGES
 from infrastructure.pool.limits import PoolLimits
+from infrastructure.restart_policy import MEANINGS as RESTART_MEANINGS
+from infrastructure.restart_policy import RANGES as RESTART_RANGES
+from infrastructure.restart_policy import RestartPolicy
 
 PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
@@ -56,6 +59,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "delete_wait_s": "how long a deletion waits for what runs in the session to end",
     "deleted_keep_days": "how long a deleted session can be restored; `off` keeps it for ever",
     "harness_lease_s": "after how long of silence a server has lost the turns that it runs",
+    **RESTART_MEANINGS,
     **POOL_MEANINGS,
 }
 
@@ -84,6 +88,7 @@ class Settings:
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
         delete_wait_s: How long a deletion waits for what runs in the session to end.
         deleted_keep_days: So many days after its deletion a session is purged; None for never.
+        restarts: How this process ends, and what it does about what a killed one left.
         pool: How many harnesses are kept alive between turns, and for how long.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
@@ -104,6 +109,7 @@ class Settings:
     harness_lease_s: int = 30
     delete_wait_s: int = 5
     deleted_keep_days: int | None = 30
+    restarts: RestartPolicy = field(default_factory=RestartPolicy)
     pool: PoolLimits = field(default_factory=PoolLimits)
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -135,6 +141,7 @@ class Settings:
             "deleted_keep_days": "off"
             if self.deleted_keep_days is None
             else str(self.deleted_keep_days),
+            **self.restarts.shown(),
             **self.pool.shown(),
         }
 
@@ -185,6 +192,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
         delete_wait_s=_count(given, "delete_wait_s", default=5, least=0, most=600),
         deleted_keep_days=_days(given, "deleted_keep_days"),
+        restarts=_restarts(given),
         pool=_pool(given),
         sources={name: given.source(name) for name in MEANINGS},
     )
@@ -334,6 +342,14 @@ def _user_state() -> Path:
         return Path.home() / ".local" / "state" / "turnlog"
     except RuntimeError:
         return Path(tempfile.gettempdir()) / f"turnlog-{os.getuid()}"
+
+
+def _restarts(given: _Given) -> RestartPolicy:
+    numbers = {
+        name: _count(given, name, default=getattr(RestartPolicy(), name), least=least, most=most)
+        for name, (least, most) in RESTART_RANGES.items()
+    }
+    return RestartPolicy(auto_resume=_flag(given, "auto_resume", default=False), **numbers)
 
 
 def _pool(given: _Given) -> PoolLimits:

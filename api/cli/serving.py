@@ -118,8 +118,7 @@ class _Server(Server):
 
     def _told(self, number: int, _: object) -> None:
         if self.should_exit:
-            self.force_exit = True
-            return
+            self.abandon()
         self.should_exit = True
         name = signal.Signals(number).name
         complain(f"{name}: finishing what runs; once more ends it at once")

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from api.body import Body, RawBody, json_of, read_body
 from api.dependencies import From, Log, ProjectId, Session
 from api.gate_shapes import decision_shape
+from api.recovering import recovered
 from api.refused import refused
 from api.routes.hosted_turns import MEDIA, continuation, hosting_of
 from api.shapes import Shape
@@ -67,6 +68,7 @@ async def decide(
     """
     body = await read_body(request)
     body.valid(DecisionBody)
+    await recovered(request, log)
     found = await log.read(lambda connection: gate(connection, project_id, gate_id))
     target = Target(project_id=project_id, session_id=found.session_id)
     return await _decided(log, hosting_of(request), target, gate_id, body, caller)
@@ -86,6 +88,7 @@ async def decide_in_session(
     """
     body = await read_body(request)
     body.valid(DecisionBody)
+    await recovered(request, log)
     return await _decided(log, hosting_of(request), target, gate_id, body, caller)
 
 

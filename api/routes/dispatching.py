@@ -15,6 +15,7 @@ from api.dependencies import From, Log, Session
 from api.dispatch_answers import Told, told_again, told_of, whole
 from api.dispatch_bodies import DispatchBody
 from api.problems import Flaw, ProblemError
+from api.recovering import recovered
 from api.refused import refused
 from api.shapes import Shape, readiness_headers
 from api.turn_answers import PATH, standing_of
@@ -112,6 +113,8 @@ async def dispatch_turn(
     body = await read_body(request)
     fields = body.valid(DispatchBody)
     fields.check(body.value if isinstance(body.value, dict) else {})
+    if not fields.dry_run:
+        await recovered(request, log)
     asked = await _asked(log, target, body, fields, caller)
     named = Once(project_id=target.project_id, key=key, request=request, body=body.raw).named()
     try:
@@ -169,6 +172,7 @@ async def _asked(
         continued=fields.go_on,
         queue_id=queue_id,
         batch=fields.batch(),
+        standing="shutting-down" if log.stopping.is_set() else "present",
         **({} if begin is None else {"lease_s": begin.lease_s}),
     )
     if queue_id is not None:

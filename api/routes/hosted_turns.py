@@ -18,6 +18,7 @@ from api.dependencies import From, Log, Session
 from api.errors import UNREACHABLE, retry, unreachable
 from api.following import frame
 from api.problems import Flaw, ProblemError
+from api.recovering import recovered
 from api.refused import refused
 from api.shapes import Shape
 from api.turn_answers import divergence_of, standing_of, turn_answer
@@ -75,6 +76,7 @@ async def run_turn(
     hosting = hosting_of(request)
     body = await read_body(request)
     fields = body.valid(TurnBody)
+    await recovered(request, log)
     if fields.on_busy == "steer":
         detail = "a turn cannot be steered yet"
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("on_busy",))])

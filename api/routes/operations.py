@@ -14,6 +14,7 @@ from api.dependencies import Log, the_log
 from api.errors import UNREACHABLE
 from api.event_bodies import EVENT_BODIES
 from api.problems import TYPES, ProblemError
+from api.recovering import is_recovering
 from domain.decide import SESSION_LIMIT
 from domain.raw_json import dumped
 from domain.registry import KINDS
@@ -34,7 +35,8 @@ async def health() -> Response:
 async def process_readiness(request: Request) -> Response:
     """Tell whether the process can serve: the database answers, and nobody asked it to stop.
 
-    A view that is behind the log is told, and is no reason not to serve.
+    A view that is behind the log is told, and is no reason not to serve; nor is `recovering`: what
+    a killed server left is being taken up, reads are served, and requests for turns wait.
     """
     try:
         log = await the_log(request)
@@ -46,7 +48,8 @@ async def process_readiness(request: Request) -> Response:
     except UNREACHABLE:
         return Response(b'{"status":"no-database"}', status_code=503, media_type=MEDIA)
     details = {name: lag | {"failing": log.following.failing(name)} for name, lag in views.items()}
-    return Response(dumped({"status": "ok", "views": details}), media_type=MEDIA)
+    shape = {"status": "ok", "recovering": is_recovering(request), "views": details}
+    return Response(dumped(shape), media_type=MEDIA)
 
 
 @router.get("/v1/info")

@@ -88,6 +88,11 @@ def taken_up(state: Path, instance_id: str) -> None:
     _remove(_note(state, instance_id))
 
 
+def kill_marked(instance_id: str) -> None:
+    """Kill what a server started, without waiting for anything."""
+    _signal(_marked(instance_id), signal.SIGKILL)
+
+
 async def reap(state: Path) -> int:
     """End what servers on record in `state` left behind; return how many processes that were."""
     ended = 0

@@ -25,17 +25,21 @@ from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending_places import (
     AT_ONCE,
+    CUT_OFF,
     DECIDED,
     EXPIRED,
     INTERRUPTED,
     LEFT_BEHIND,
     LOST,
     OF_OWNER,
+    SECOND,
+    STALE,
     WAITING,
     Place,
     places,
 )
 from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.resuming import Resuming
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import fact_at
@@ -70,11 +74,13 @@ class Attending:
         self._settled: Final = settled
         self._log: Final = log
         self._hosting: Final = hosting
+        self._resuming: Final = Resuming(log, hosting)
         self._round = 0
         self._looked_at = 0
 
     async def rounds(self, every: float = EVERY_S) -> None:
-        """Look around until cancelled."""
+        """Take up what was left, then look around until cancelled."""
+        await self._hosting.recovery.run()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._rounds(every))
             group.create_task(self._renewals())
@@ -97,12 +103,18 @@ class Attending:
             await self._each(LOST, self._bury)
         await self._each(DECIDED, self._go_on)
         await self._each(WAITING, self._promote)
+        if self._log.settings.restarts.auto_resume:
+            await self._each(CUT_OFF, self._resuming.resume)
+        if self._round % BURY_EACH == 1:
+            await self._each(STALE, self._resuming.clear)
 
     async def _each(
         self, look: Prepared, act: Callable[[Place], Awaitable[None]], owner: str | None = None
     ) -> bool:
         """Do something about each place that is found; tell whether none is left."""
-        params: dict[str, object] = {"now": self._log.now(), "owner": owner or self._hosting.owner}
+        now = self._log.now()
+        since = now - self._log.settings.restarts.auto_resume_fresh_s * SECOND
+        params = {"now": now, "since": since, "owner": owner or self._hosting.owner}
         try:
             found = await self._log.read(lambda connection: places(connection, look, params))
         except _AWAY as error:

@@ -70,6 +70,44 @@ DECIDED: Final = Prepared(
     )
 )
 """Turns that pause, whose gates are all decided, and that nobody runs."""
+CUT_OFF: Final = Prepared(
+    lambda _: (
+        _in_session(t.heads.c.resume_turn)
+        .select_from(t.heads)
+        .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        .join(
+            t.turns,
+            (t.turns.c.session_key == t.heads.c.session_key)
+            & (t.turns.c.turn_id == t.heads.c.resume_turn)
+            & (t.turns.c.number == t.heads.c.turn_tip),
+        )
+        .where(
+            text("heads.resume_turn IS NOT NULL"),
+            t.heads.c.resume_at > bindparam("since"),
+            t.heads.c.turn_id.is_(None),
+            text("heads.queued = 0"),
+            text("heads.status = 'open'"),
+        )
+        .order_by(t.heads.c.resume_at)
+        .limit(AT_ONCE)
+    )
+)
+"""Sessions whose newest turn was cut off not long ago, and in which nothing waits."""
+STALE: Final = Prepared(
+    lambda _: (
+        _in_session(t.heads.c.resume_turn)
+        .select_from(t.heads)
+        .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        .where(
+            text("heads.resume_turn IS NOT NULL"),
+            t.heads.c.resume_at <= bindparam("since"),
+            t.heads.c.status.in_(["open", "archived"]),
+        )
+        .order_by(t.heads.c.resume_at)
+        .limit(AT_ONCE)
+    )
+)
+"""Sessions in which a turn was cut off too long ago to be gone on with."""
 WAITING: Final = Prepared(
     lambda _: (
         _in_session(t.queue.c.queue_id)

@@ -25,8 +25,10 @@ from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.queueing import PASSING, next_input
+from infrastructure.hosting.recovery import Recovery
 from infrastructure.hosting.seeds import UNANSWERED
 from infrastructure.hosting.taking import Taking
+from infrastructure.hosting.took import Took
 from infrastructure.pool.seats import SeatKey
 from infrastructure.runner import Attempt
 
@@ -34,7 +36,11 @@ _HUMP: Final = re.compile("(?<!^)(?=[A-Z])")
 
 
 class Hosting:
-    """The turns that this server runs on its own harnesses."""
+    """The turns that this server runs on its own harnesses.
+
+    Attributes:
+        recovery: What takes up what killed servers left.
+    """
 
     def __init__(
         self,
@@ -51,6 +57,7 @@ class Hosting:
         self.take: Final = self._taking.take
         self.owner: Final = launching.here.owner
         launching.here.promote = self.promote
+        self.recovery = Recovery(log)
 
     @property
     def launching(self) -> Launching:
@@ -111,6 +118,15 @@ class Hosting:
                 why = reason if reason == DELETED else "history"
                 await self._launching.pool.release(held.seat, why)
             return stopped
+
+    async def begin(self, target: Target, request: bytes) -> Took:
+        """Begin a turn that turnlog itself asks for.
+
+        Raises:
+            Refusal: a rule of the log forbids it; nothing is recorded.
+        """
+        ask = await self._read(target, request)
+        return await self.take(target, replace(ask, owner=self.owner), Caller())
 
     async def promote(self, target: Target) -> None:
         """Have the input that waits longest become a turn, if nothing is in its way.

@@ -22,6 +22,9 @@ from infrastructure.hosting.timing import loop_ms
 from infrastructure.pool.seats import Seat
 from infrastructure.runner import Attempt
 
+STOPS_S: Final = 12.0
+"""A harness that does not stop when it is told to is closed, and given up, within so long."""
+
 
 class Launching:
     """The harnesses of this server, and the turns that they run."""
@@ -131,12 +134,12 @@ class Launching:
         self.here.closing = True
         settled = [live.settled for live in self.here.running()]
         if settled:
-            await asyncio.wait(settled, timeout=self._limits.shutdown_s)
+            await asyncio.wait(settled, timeout=self._log.settings.restarts.shutdown_grace_s)
         stops = [
             asyncio.ensure_future(self.stop(live, SHUTDOWN, None)) for live in self.here.running()
         ]
         if stops:
-            await asyncio.wait(stops)
+            await asyncio.wait(stops, timeout=STOPS_S)
 
     async def close(self) -> None:
         """Let all harnesses go; what runs is interrupted."""

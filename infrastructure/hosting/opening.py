@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import sha256
+from typing import Final
 from uuid import uuid4
 
 from domain.canonical import canonical
@@ -11,16 +13,19 @@ from domain.json_text import JsonValue  # noqa: TC001 - it is annotated with at 
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.harness.acp.harnesses import open_harnesses
+from infrastructure.harness.acp.harnesses import harnesses_of
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import Harnesses
-from infrastructure.harness.reaping import lost, taken_up
+from infrastructure.harness.reaping import lost, reap, taken_up
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.launching import Launching
+from infrastructure.hosting.recovery import Recovery, nothing
 from infrastructure.hosting.running import Told
+
+HOST: Final = "host-"
 
 
 @asynccontextmanager
@@ -39,7 +44,7 @@ async def hosting(
     owner, opened = host(uuid4().hex), harnesses
     if opened is None:
         left = {host(each): each for each in lost(settings.state_folder())}
-        started = await open_harnesses(
+        started = harnesses_of(
             settings.harnesses, default=settings.default_harness, state=settings.state_folder()
         )
         owner, opened = host(started.instance_id), started
@@ -55,6 +60,9 @@ async def hosting(
     def settled(owner: str) -> None:
         taken_up(settings.state_folder(), left[owner])
 
+    if attends:
+        reaps = partial(reap, settings.state_folder()) if harnesses is None else nothing
+        found.recovery = Recovery(log, list(left), reaps)
     attending = Attending(log, found, list(left), settled)
     rounds = asyncio.get_running_loop().create_task(attending.rounds()) if attends else None
     log.live_pool = launching.pool
@@ -69,7 +77,7 @@ async def hosting(
 
 def host(instance_id: str) -> str:
     """Return what a server is called as the owner of seats and leases."""
-    return f"host-{instance_id}"
+    return f"{HOST}{instance_id}"
 
 
 def identity(log: Turnlog, name: str | None) -> str | None:

@@ -13,7 +13,7 @@ SLACK_S = 6.0
 
 
 def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
-    server = servers.start(pool_shutdown_s=SHUTDOWN_S)
+    server = servers.start(shutdown_grace_s=SHUTDOWN_S)
     for session_id in ("idle", "asks", "s"):
         server.open(session_id)
     server.said("Hello", "idle")
@@ -46,7 +46,7 @@ def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
 
 
 def test_a_turn_that_ends_in_time_is_not_interrupted(servers: Servers) -> None:
-    server = servers.start(pool_shutdown_s=5)
+    server = servers.start(shutdown_grace_s=5)
     server.open()
     turn_id = server.begun('tool: wait {"ms":1000}')
     eventually(lambda: "tool-call-requested" in server.types())
@@ -60,7 +60,7 @@ def test_a_turn_that_ends_in_time_is_not_interrupted(servers: Servers) -> None:
 
 
 def test_it_begins_nothing_while_it_stops(servers: Servers) -> None:
-    server = servers.start(pool_shutdown_s=SHUTDOWN_S)
+    server = servers.start(shutdown_grace_s=SHUTDOWN_S)
     server.open()
     server.open("other")
     server.begun("tool: wait {}")
@@ -86,7 +86,7 @@ def test_it_begins_nothing_while_it_stops(servers: Servers) -> None:
 
 
 def test_a_harness_that_does_not_stop_is_ended(servers: Servers) -> None:
-    server = servers.start(pool_shutdown_s=1)
+    server = servers.start(shutdown_grace_s=1)
     server.open()
     server.begun("Hear me.\nfail: hang")
     (agent,) = eventually(server.agents, lambda found: len(found) == 1)

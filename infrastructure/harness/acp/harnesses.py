@@ -131,4 +131,11 @@ async def open_harnesses(
 ) -> AcpHarnesses:
     """End what killed servers left behind on this machine, and return what starts harnesses."""
     await reap(state)
+    return harnesses_of(definitions, default=default, state=state)
+
+
+def harnesses_of(
+    definitions: Mapping[str, Definition], *, default: str, state: Path
+) -> AcpHarnesses:
+    """Return what starts harnesses; what killed servers left is for the caller to end before."""
     return AcpHarnesses(definitions, default=default, state=state, instance=register(state))
