@@ -207,7 +207,7 @@ def test_a_stopping_server_interrupts_what_runs_and_keeps_what_waits(
 ) -> None:
     url = databases.ready()
     with (
-        served(database_kind, url, pool_shutdown_s="1") as first,
+        served(database_kind, url, shutdown_grace_s="0") as first,
         first.client("default") as client,
     ):
         waiting = opened(chat_at(first, client, "waits"))
