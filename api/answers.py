@@ -108,6 +108,30 @@ SCHEMAS: Final[dict[str, Json]] = {
         **_HEAD,
     ),
     "Sessions": _shape(items=_list("Session"), next_cursor=_MAYBE),
+    "Subagents": _shape(
+        items={
+            "type": "array",
+            "items": _shape(
+                session_id=_TEXT,
+                agent_id=_MAYBE,
+                turn_id=_MAYBE,
+                tool_call_id=_MAYBE,
+                title=_MAYBE,
+                status=_TEXT,
+                turn_status=_MAYBE,
+                open_gates=_NUMBER,
+                turns=_NUMBER,
+                messages=_NUMBER,
+                subagents=_NUMBER,
+                usage={"type": "object", "additionalProperties": _NUMBER},
+                created_at=_TIME,
+                updated_at=_TIME,
+                version=_NUMBER,
+            ),
+        },
+        next_cursor=_MAYBE,
+        through_version=_NUMBER,
+    ),
     "Appended": _with(
         _shape(
             events={"type": "array", "items": _shape(id=_TEXT, version=_NUMBER, hash=_TEXT)},
@@ -504,6 +528,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Event": ("The event.", _named("Event")),
     "Read Transcript": ("A page of messages, or all of them in a provider's form.", TRANSCRIPT),
     "Fork Session": ("The fork.", _named("Session")),
+    "List Subagents": ("A page.", _named("Subagents")),
     "Read Lineage": ("Ancestors from the root on, and a page of forks.", _named("Lineage")),
     "List Turns": ("A page of turns.", None),
     "Read Turn": ("The turn.", None),

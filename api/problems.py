@@ -213,6 +213,24 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "refresh",
         "A session of this id was opened before with another body; ids are never reused.",
     ),
+    "no-such-parent": ProblemType(
+        404,
+        "There is no such parent",
+        "give-up",
+        "A sub-agent's session is opened after that of the agent that runs it, in its project.",
+    ),
+    "parent-is-below": ProblemType(
+        409,
+        "The parent is below its child",
+        "give-up",
+        "A session cannot be a sub-agent's of itself, nor of one that it runs.",
+    ),
+    "subagents-too-deep": ProblemType(
+        409,
+        "Sub-agents are too deep",
+        "give-up",
+        "A sub-agent's session is below as many others as there may be.",
+    ),
     "session-archived": ProblemType(
         409, "The session is archived", "refresh", "Unarchive it before it takes turns again."
     ),

@@ -1,17 +1,33 @@
 """What do requests about a session as a whole say?"""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import StrictBool, StrictStr
+from pydantic import Field, StrictBool, StrictStr
 
 from api.body import Body, RawBody
 from api.problems import Flaw, ProblemError
 from domain import commands as c
 from domain.canonical import canonical
-from domain.events.session import ApprovalMode
+from domain.events.session import ApprovalMode, Parent
 from domain.json_text import JsonValue, raw_members
 from domain.raw_json import RawJson, without_raw
+
+
+class ParentBody(Body):
+    """Whose sub-agent works in the session, and by which call it was begun, if that is known."""
+
+    session_id: StrictStr
+    agent_id: StrictStr | None = None
+    tool_call_id: Annotated[
+        StrictStr | None,
+        Field(
+            description=(
+                "A call of the parent's turn. If absent, the session belongs to the call that "
+                "waits longest of those that begin sub-agents."
+            )
+        ),
+    ] = None
 
 
 class OpenFields(Body):
@@ -21,6 +37,7 @@ class OpenFields(Body):
     config: dict[str, Any] | None = None
     source: dict[str, Any] | None = None
     approval_mode: ApprovalMode | None = None
+    parent: ParentBody | None = None
 
 
 class OpenBody(OpenFields):
@@ -52,6 +69,7 @@ def open_command(fields: OpenFields, raw: Mapping[str, bytes]) -> c.OpenSession:
         config=None if fields.config is None else RawJson(raw["config"]),
         source=None if fields.source is None else RawJson(raw["source"]),
         approval_mode=fields.approval_mode,
+        parent=None if fields.parent is None else Parent(**fields.parent.model_dump()),
     )
 
 
@@ -63,8 +81,33 @@ def opened_alike(command: c.OpenSession, opened: JsonValue) -> bool:
         "source": without_raw(command.source),
         "approval_mode": command.approval_mode,
     }
+    if command.parent is not None and isinstance(opened, dict):
+        asked["parent"] = _said(command.parent)
+        opened = _as_asked(command, command.parent, opened)
     given: JsonValue = {name: value for name, value in asked.items() if value is not None}
     return canonical(given) == canonical(opened)
+
+
+def _as_asked(
+    command: c.OpenSession, parent: Parent, opened: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    """Return how a sub-agent's session was opened, as far as its caller says such a thing."""
+    known, said = opened.get("parent"), _said(parent)
+    found = {"tool_call_id": parent.tool_call_id} | (known if isinstance(known, dict) else {})
+    left = dict(opened)
+    left["parent"] = {name: value for name, value in found.items() if name in said}
+    if command.approval_mode is None:
+        left.pop("approval_mode", None)
+    return left
+
+
+def _said(parent: Parent) -> dict[str, JsonValue]:
+    said = {
+        "session_id": parent.session_id,
+        "agent_id": parent.agent_id,
+        "tool_call_id": parent.tool_call_id,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _renaming(patch: PatchBody, raw: Mapping[str, bytes]) -> list[c.SessionCommand]:

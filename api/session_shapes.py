@@ -37,7 +37,13 @@ def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True
         "through_version": head.version,
     }
     if whole:
-        shape |= {"config": view.config, "source": view.source, "agent_id": view.agent_id}
+        shape |= {
+            "config": view.config,
+            "source": view.source,
+            "agent_id": head.agent_id,
+            "parent_turn_id": head.parent_turn_id,
+            "parent_tool_call_id": head.parent_call_id,
+        }
         if view.agreement is not None:
             shape["agreement"] = agreement_shape(view.agreement)
     return shape

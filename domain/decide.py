@@ -218,6 +218,7 @@ def _opened(command: c.OpenSession) -> tuple[Decided, ...]:
     if command.parent is not None:
         check_id(command.parent.session_id, "parent", "session_id")
         check_name(command.parent.agent_id, "parent", "agent_id")
+        check_name(command.parent.tool_call_id, "parent", "tool_call_id")
     by_person = command.title_by == "person"
     opened = e.SessionOpened(
         title=command.title if by_person else None,

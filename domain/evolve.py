@@ -109,10 +109,16 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
                 title_by="person" if event.title else None,
                 config_version=None if event.config is None else draft.version,
                 approval_mode=event.approval_mode,
-                parent_session_id=event.parent.session_id if event.parent else None,
                 created_at=draft.fact.envelope.recorded_at,
                 known_position=draft.fact.position,
             )
+            if event.parent is not None:
+                head = head._replace(
+                    parent_session_id=event.parent.session_id,
+                    parent_turn_id=event.parent.turn_id,
+                    parent_call_id=event.parent.tool_call_id,
+                    agent_id=event.parent.agent_id,
+                )
         case e.SessionRenamed(title=title, by=by):
             head = head._replace(title=title, title_by=by if title else None)
         case e.SessionConfigured():

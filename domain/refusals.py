@@ -47,6 +47,28 @@ class SessionExists(Refusal):
         super().__init__("a session of this id exists and was opened differently", "session_id")
 
 
+class NoSuchParent(Refusal):
+    """The session that another is to be a sub-agent's of does not exist in this project."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such parent in this project", "parent", "session_id")
+
+
+class ParentIsBelow(Refusal):
+    """A session would be a sub-agent's of itself."""
+
+    def __init__(self) -> None:
+        super().__init__("the parent is the session itself, or below it", "parent", "session_id")
+
+
+class TooDeepBelow(Refusal):
+    """A sub-agent's session is below as many others as there may be."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"at most {most} sessions are above one", "parent", "session_id")
+        self.most = most
+
+
 class SessionIsArchived(Refusal):
     """The session is archived; unarchive it first."""
 

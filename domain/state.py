@@ -50,6 +50,8 @@ class Head(NamedTuple):
         gated_calls: Open calls of that turn that wait for a gate.
         open_losses, unverified_turns, miscounted_turns, unreadable: Why the log may be incomplete.
         parent_session_id: The session that it is a sub-agent's session of.
+        parent_turn_id, parent_call_id: The call there that it was begun by.
+        agent_id: What its agent is called.
         forked_from: The session that has the events up to `base_version`; those that follow are
             its own.
         known_position: Where the history last became known: opened or imported, here or, before
@@ -94,6 +96,9 @@ class Head(NamedTuple):
     config_version: int | None = None
     approval_mode: str | None = None
     parent_session_id: str | None = None
+    parent_turn_id: str | None = None
+    parent_call_id: str | None = None
+    agent_id: str | None = None
     forked_from: str | None = None
     base_version: int = 0
     created_at: int = 0

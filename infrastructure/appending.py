@@ -5,7 +5,7 @@ version, then the rules. A batch that was taken before gets the facts that it be
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.commands import (
@@ -26,10 +26,11 @@ from domain.refusals import (
     Fenced,
     NoSuchSession,
     RecordConflict,
+    Refusal,
     TurnFenced,
     TurnInProgress,
 )
-from domain.state import GONE, State
+from domain.state import GONE, Head, State
 from infrastructure import leasing
 from infrastructure.command_handler import Appended, Caller, CommandHandler, Target
 from infrastructure.leasing import Claim
@@ -44,6 +45,7 @@ from infrastructure.producers import (
     proposals_digest,
 )
 from infrastructure.runner import Attempt
+from infrastructure.spawning import check_parent, placed
 
 LOST: Final = "producer-restarted"
 
@@ -131,6 +133,8 @@ def append_batch(
     ) is not None:
         fence = leasing.first_fence(attempt.connection, key, claim)
         return BatchAnswer(appended=known, replayed=True, fence=fence)
+    if request.open is not None and request.open.parent is not None:
+        steps[0] = replace(begin, open=_opening(handler, attempt, target, request.open, state.head))
     run = leasing.found(attempt, asking, key, state, claim)
     try:
         leasing.check(run, state, claim)
@@ -153,6 +157,33 @@ def append_batch(
         raise
     fence = leasing.settle(attempt, target, (key, run), claim, appended, handler.now())
     return BatchAnswer(appended=appended, replayed=False, fence=fence)
+
+
+def _opening(
+    handler: CommandHandler, attempt: Attempt, target: Target, opening: OpenSession, head: Head
+) -> OpenSession:
+    """Return what opens a sub-agent's session, unless it is there.
+
+    Raises:
+        SessionExists: as another parent's, or nobody's.
+        Refusal: as `spawning.placed`.
+    """
+    try:
+        if head.status == "absent":
+            return placed(
+                attempt.connection,
+                target.project_id,
+                target.session_id,
+                opening,
+                handler.spawning_tools,
+            )
+        if opening.parent is not None and head.status not in GONE:
+            check_parent(head, opening.parent)
+    except Refusal as refusal:
+        handler.check_current(attempt, target, head)
+        refusal.inside("open")
+        raise
+    return opening
 
 
 def _wanted(request: BatchRequest, steps: Sequence[SessionCommand]) -> Keys:

@@ -7,7 +7,7 @@ from typing import Final
 
 from domain.carry_out import Outcome, Stamp, carry_out
 from domain.commands import SessionCommand
-from domain.keys import NO_KEYS, Keys
+from domain.keys import NO_KEYS, Keys, keys_of
 from domain.readiness import Policy, Readiness, readiness
 from domain.recorded import ProducerStamp, Recorded
 from domain.refusals import Refusal, SessionDamaged
@@ -20,6 +20,8 @@ from infrastructure.lineages import Lineage
 from infrastructure.lookup import find_head, look_up
 from infrastructure.runner import Attempt
 from infrastructure.serialization import encode
+from infrastructure.spawning import SPAWNING_TOOLS
+from infrastructure.subagents import stopped_with
 from infrastructure.writing import Writing
 
 
@@ -68,11 +70,13 @@ class CommandHandler:
         *,
         unverified_turns: bool,
         require_agreement: int = 0,
+        spawning_tools: frozenset[str] = SPAWNING_TOOLS,
     ) -> None:
         self._log: Final = log
         self._now: Final = now
         self._unverified_turns: Final = unverified_turns
         self._require_agreement: Final = require_agreement
+        self.spawning_tools: Final = spawning_tools
 
     def now(self) -> int:
         """Return microseconds since 1970."""
@@ -128,6 +132,8 @@ class CommandHandler:
         stamp = self._stamp(target, caller, producer, batch)
         outcome = self._decided(attempt, target, state, steps, stamp)
         facts = self._append(attempt, target, (key, lineage), state.head, outcome)
+        if key is not None:
+            self._stop_subagents(attempt, target, facts, caller)
         turn = _open_turn(state)
         if producer is None and key is not None and turn is not None and not turn.paused:
             after = outcome.state.turns[turn.turn_id]
@@ -168,6 +174,15 @@ class CommandHandler:
             known_after=attempt.commit.known_after,
             require_agreement=self._require_agreement,
         )
+
+    def _stop_subagents(
+        self, attempt: Attempt, target: Target, facts: Sequence[Recorded], caller: Caller
+    ) -> None:
+        """Stop what runs below a turn that was interrupted, for the same reason."""
+        below = stopped_with(attempt.connection, target.project_id, target.session_id, facts)
+        for session_id, stop in below:
+            child = Target(project_id=target.project_id, session_id=session_id)
+            self.carry_out(attempt, child, [stop], keys_of([stop]), caller=caller)
 
     def check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
         """Have what writes nothing judged again if another writer came first.

@@ -69,6 +69,7 @@ class Turnlog:
             now,
             unverified_turns=settings.allow_unverified_turns,
             require_agreement=settings.require_agreement,
+            spawning_tools=settings.spawning_tools,
         )
         self.arrivals: Final = Arrivals()
         self.deltas: Final = Deltas()

@@ -30,6 +30,7 @@ from infrastructure.harness.definitions import (
 from infrastructure.pool.limits import MEANINGS as POOL_MEANINGS
 from infrastructure.pool.limits import RANGES as POOL_RANGES
 from infrastructure.pool.limits import PoolLimits
+from infrastructure.spawning import SPAWNING_TOOLS
 from infrastructure.restart_policy import MEANINGS as RESTART_MEANINGS
 from infrastructure.restart_policy import RANGES as RESTART_RANGES
 from infrastructure.restart_policy import RestartPolicy
@@ -51,6 +52,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "search": "whether this process keeps an index of what was said, and searches it",
     "default_harness": "which harness answers where a session names none",
     "approval_mode": "what becomes of permission requests where a session names no mode",
+    "spawning_tools": "the tools that begin a sub-agent, in any case, with commas between them",
     "state_dir": "a folder for what this machine has to remember besides the log",
     "harness_start_timeout_s": "how long a harness may take until it has a session",
     "harness_first_output_timeout_s": "how long a prompt waits for anything to come",
@@ -83,6 +85,7 @@ class Settings:
         harnesses: Every harness that can be started, by name.
         default_harness: The name of the one that answers where a session names none.
         approval_mode: What becomes of what hosted turns ask for where a session names no mode.
+        spawning_tools: What tools that begin a sub-agent are called, in lower case.
         state_dir: A folder for what this machine remembers besides the log; None if unset.
         harness_timeouts: What holds for every harness that sets no limit of its own.
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
@@ -104,6 +107,7 @@ class Settings:
     )
     default_harness: str = DEMO
     approval_mode: ApprovalMode = DEFAULT_MODE
+    spawning_tools: frozenset[str] = SPAWNING_TOOLS
     state_dir: Path | None = None
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
     harness_lease_s: int = 30
@@ -131,6 +135,7 @@ class Settings:
             "search": str(self.search).lower(),
             "default_harness": self.default_harness,
             "approval_mode": self.approval_mode,
+            "spawning_tools": ",".join(sorted(self.spawning_tools)),
             "state_dir": str(self.state_folder()),
             "harness_start_timeout_s": f"{self.harness_timeouts.start_s:g}",
             "harness_first_output_timeout_s": f"{self.harness_timeouts.first_output_s:g}",
@@ -187,6 +192,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         harnesses=harnesses,
         default_harness=_default_harness(given, harnesses),
         approval_mode=_approval_mode(given),
+        spawning_tools=_names(given, "spawning_tools", SPAWNING_TOOLS),
         state_dir=_folder(given, "state_dir"),
         harness_timeouts=timeouts,
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
@@ -321,6 +327,11 @@ def _approval_mode(given: _Given) -> ApprovalMode:
         if mode == text:
             return mode
     raise BadSetting(f"{given.called('approval_mode')} is none of {', '.join(MODES)}")
+
+
+def _names(given: _Given, name: str, usual: frozenset[str]) -> frozenset[str]:
+    names = {each.strip().lower() for each in given.text(name).split(",")} - {""}
+    return frozenset(names) if given.text(name) else usual
 
 
 def _folder(given: _Given, name: str) -> Path | None:

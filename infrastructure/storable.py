@@ -20,7 +20,8 @@ def is_storable(changes: Changes) -> bool:
     head = changes.head
     return (
         (head.title is None or (len(head.title) <= TITLE_LIMIT and is_line(head.title)))
-        and _are_names(head.turn_id, head.parent_session_id)
+        and _are_names(head.turn_id, head.parent_session_id, head.parent_turn_id)
+        and _are_names(head.parent_call_id, head.agent_id)
         and all(map(_turn_fits, changes.turns))
         and all(map(_call_fits, changes.calls))
         and all(map(_gate_fits, changes.gates))

@@ -47,15 +47,18 @@ def sessions_command(
         str | None, typer.Option("--title", metavar="TEXT", help="Part of the title.")
     ] = None,
     parent: Parent = None,
+    subagents: Annotated[
+        bool, typer.Option("--subagents", help="Those of sub-agents too.")
+    ] = False,
     project: Project = "default",
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """List sessions, newest activity first."""
+    """List sessions, newest activity first; those of sub-agents only if asked for."""
     from api.cli.listing import list_sessions
     from api.cli.wanted import SessionFilter
 
-    wanted = SessionFilter(status=status, title=title, parent=parent)
+    wanted = SessionFilter(status=status, title=title, parent=parent, subagents=subagents)
     list_sessions(project, url, wanted, limit, as_json=as_json)
 
 

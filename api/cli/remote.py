@@ -49,7 +49,12 @@ class Remote:
 
     def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
         """Yield sessions, newest activity first."""
-        query = {"status": wanted.status, "title": wanted.title, "parent": wanted.parent}
+        query = {
+            "status": wanted.status,
+            "title": wanted.title,
+            "parent": wanted.parent,
+            "include": "subagents" if wanted.subagents and wanted.parent is None else None,
+        }
         return self._pages("/sessions", query)
 
     def session(self, session_id: str) -> bytes:

@@ -74,12 +74,13 @@ class Stored:
     def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
         """Yield sessions, newest activity first."""
         after: tuple[int, int] | None = None
+        anybodys = ANY_PARENT if wanted.subagents else None
         while True:
             query = SessionQuery(
                 project_id=self._project_id,
                 status=wanted.status,
                 title=wanted.title,
-                parent={NO_PARENT: None, None: ANY_PARENT}.get(wanted.parent, wanted.parent),
+                parent={NO_PARENT: None, None: anybodys}.get(wanted.parent, wanted.parent),
                 after=after,
                 limit=PAGE,
             )

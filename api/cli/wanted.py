@@ -11,11 +11,16 @@ Status: TypeAlias = Literal["open", "suspended", "archived", "deleted", "all"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Which sessions; `parent` is a session, or `NO_PARENT` for those without one."""
+    """Which sessions; `parent` is a session, or `NO_PARENT` for those without one.
+
+    Attributes:
+        subagents: Whether sub-agents' sessions are among them where no parent is named.
+    """
 
     status: Status = "open"
     title: str | None = None
     parent: str | None = None
+    subagents: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

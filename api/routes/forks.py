@@ -115,5 +115,5 @@ async def read_lineage(
     )
     shown = found[:limit]
     following = cursor([shown[-1].key], parameters) if len(found) > limit else None
-    answer = lineage_shape(older, shown, following, head.version)
+    answer = lineage_shape(older, shown, following, head)
     return Response(dumped(answer), media_type=MEDIA)

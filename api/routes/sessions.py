@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple, replace
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Query, Request, Response
@@ -50,6 +50,7 @@ from infrastructure.reading.sessions import (
     sessions,
 )
 from infrastructure.runner import Attempt
+from infrastructure.spawning import placed
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions", tags=["sessions"])
 MEDIA: Final = "application/json"
@@ -109,6 +110,10 @@ async def list_sessions(
             description=f"Children of this session only; `{NO_PARENT}`: without a parent.",
         ),
     ] = None,
+    include: Annotated[
+        Literal["subagents"] | None,
+        Query(description="Sessions of sub-agents too, whatever their parent."),
+    ] = None,
     forked_from: Annotated[
         str | None,
         Query(pattern=f"^{ID.pattern}$", description="Forks of this session only."),
@@ -118,11 +123,12 @@ async def list_sessions(
     ] = None,
     updated_since: Annotated[str | None, Query(description="RFC 3339.")] = None,
 ) -> Response:
-    """List sessions, newest activity first."""
+    """List sessions, newest activity first; those of sub-agents only if asked for."""
+    anybodys = ANY_PARENT if include == "subagents" else None
     query = SessionQuery(
         project_id=project_id,
         status=status,
-        parent={NO_PARENT: None, None: ANY_PARENT}.get(parent, parent),
+        parent={NO_PARENT: None, None: anybodys}.get(parent, parent),
         forked_from=forked_from,
         title=_line(title),
         updated_since=_moment(updated_since),
@@ -209,12 +215,21 @@ def _open(
     log: Turnlog, attempt: Attempt, target: Target, command: c.OpenSession, caller: Caller
 ) -> bool:
     """Open the session; tell whether it is new."""
+    known = log.handler.state(attempt, target)
+    if known[0] is None:
+        command = placed(
+            attempt.connection,
+            target.project_id,
+            target.session_id,
+            command,
+            log.handler.spawning_tools,
+        )
     try:
-        return log.handler.carry_out(attempt, target, [command], caller=caller).created
+        return log.handler.carry_out(attempt, target, [command], caller=caller, known=known).created
     except SessionExists:
         opened = log.log.first(attempt.connection, target.project_id, target.session_id)
-        _, known = log.handler.state(attempt, target)
-        if known.head.status in GONE or not opened_alike(command, opened):
+        _, now = log.handler.state(attempt, target)
+        if now.head.status in GONE or not opened_alike(command, opened):
             raise
         return False
 

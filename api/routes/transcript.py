@@ -19,6 +19,7 @@ from domain.identifiers import is_name
 from domain.raw_json import RawJson
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.places import depth_of, find_message
+from infrastructure.reading.spawned import with_subagents
 from infrastructure.reading.transcript import extent, extent_placed
 from infrastructure.reading.transcript_json import page_json
 from projections.transcript import summary_id
@@ -44,7 +45,8 @@ async def read_transcript(
         Query(
             description="`archived`, `rewound`, with commas between: those messages too. With "
             "`rewound` all that were ever placed come, archived ones too, in the order in which "
-            "they were placed."
+            "they were placed. `subagents`: a call that began a sub-agent has its "
+            "`subagent_session_id`."
         ),
     ] = None,
     around: Annotated[
@@ -100,7 +102,7 @@ async def read_transcript(
         "at": at,
         "archived": with_archived,
         "rewound": with_rewound,
-    }
+    } | ({"subagents": True} if "subagents" in wanted else {})
     pinned = slot = None
     direction = LATER
     if page_cursor is not None:
@@ -123,6 +125,8 @@ async def read_transcript(
         else:
             window = shown.before(shown.end, limit)
         messages = page_json(connection, moment, window)
+        if "subagents" in wanted:
+            messages = with_subagents(connection, moment, messages)
         items = ",".join(messages if order == "asc" else messages[::-1])
         return {
             "items": RawJson(f"[{items}]".encode()),
@@ -130,13 +134,15 @@ async def read_transcript(
             **now_shape(log, moment),
         }
 
-    return await view(log, target, known, look, at, pinned)
+    # A sub-agent begins without any change of what is read here.
+    tags = frozenset[str]() if "subagents" in wanted else known
+    return await view(log, target, tags, look, at, pinned)
 
 
 def _wanted(include: list[str] | None) -> set[str]:
     wanted = {name for names in include or () for name in names.split(",") if name}
-    if not wanted <= {"archived", "rewound"}:
-        raise invalid("`include` takes `archived` and `rewound`", "include")
+    if not wanted <= {"archived", "rewound", "subagents"}:
+        raise invalid("`include` takes `archived`, `rewound` and `subagents`", "include")
     return wanted
 
 

@@ -9,10 +9,16 @@ TitleBy: TypeAlias = Literal["person", "import", "first-words", "fork", "harness
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """The session that a sub-agent's session belongs to."""
+    """The session that a sub-agent's session belongs to.
+
+    Attributes:
+        turn_id, tool_call_id: The call that it was begun by, of that turn of the parent.
+    """
 
     session_id: str
     agent_id: str | None = None
+    turn_id: str | None = None
+    tool_call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

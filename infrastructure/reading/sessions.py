@@ -16,7 +16,6 @@ from sqlalchemy import (
     tuple_,
 )
 
-from domain.events import SessionOpened
 from domain.raw_json import RawJson
 from domain.refusals import NoSuchSession, SessionDamaged
 from domain.state import GONE, Head, Turn
@@ -27,7 +26,7 @@ from infrastructure.command_handler import Target
 from infrastructure.lineages import key_at, lineage
 from infrastructure.lookup import find_head
 from infrastructure.prepared import Prepared
-from infrastructure.serialization import Unreadable, decode, members_of
+from infrastructure.serialization import Unreadable, members_of
 from infrastructure.view_rows import head_of, turn_of
 
 StatusFilter: TypeAlias = Literal["open", "suspended", "archived", "deleted", "all"]
@@ -67,7 +66,6 @@ class SessionView:
     open_turn: Turn | None = None
     config: RawJson | None = None
     source: RawJson | None = None
-    agent_id: str | None = None
     agreed_in_a_row: int = 0
     agreement: Agreement | None = None
 
@@ -82,12 +80,9 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
     agreement = agreement_of(connection, key)
     shared = lineage(connection, key, head)
     opened = _fact_body(connection, key_at(key, shared, 1), 1)
-    source = config = agent_id = None
+    source = config = None
     if opened is not None:
         source = _given(opened, "source")
-        fact = decode(*opened)
-        if isinstance(fact, SessionOpened) and fact.parent is not None and not shared:
-            agent_id = fact.parent.agent_id
     if head.config_version is not None:
         configured_in = key_at(key, shared, head.config_version)
         configured = _fact_body(connection, configured_in, head.config_version)
@@ -99,7 +94,6 @@ def session(connection: Connection, target: Target, *, deleted: bool = False) ->
         open_turn=turn,
         config=config,
         source=source,
-        agent_id=agent_id,
         agreed_in_a_row=0 if agreement is None else agreement.consecutive,
         agreement=agreement,
     )

@@ -58,6 +58,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "search": "default",
         "default_harness": "default",
         "approval_mode": "default",
+        "spawning_tools": "default",
         "state_dir": "default",
         "harness_start_timeout_s": "default",
         "harness_first_output_timeout_s": "default",
@@ -216,6 +217,14 @@ def test_a_deleted_session_is_kept_for_so_many_days_or_for_ever() -> None:
     for none in ("-1", "1.5", "never"):
         with pytest.raises(BadSetting, match="TURNLOG_DELETED_KEEP_DAYS"):
             kept(none)
+
+
+def test_tools_that_begin_subagents_are_named_in_any_case() -> None:
+    url = {"TURNLOG_DATABASE_URL": "sqlite:////x.db"}
+    assert "task" in load(url).spawning_tools
+    named = load({**url, "TURNLOG_SPAWNING_TOOLS": "Delegate, task ,"})
+    assert named.spawning_tools == {"delegate", "task"}
+    assert named.shown()["spawning_tools"] == "delegate,task"
 
 
 def test_the_approval_mode_is_one_of_four() -> None:
