@@ -1,9 +1,10 @@
 """What does the run of a turn have to know before it begins?"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from domain.messages import Message, Part
 from infrastructure.hosting.binding import CarriedDecision
 from infrastructure.hosting.deltas import Delta
 
@@ -44,6 +45,25 @@ class Hosted:
     may_retry: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """An input that is told to a harness in the midst of its turn.
+
+    Attributes:
+        message: As it is recorded.
+        parts: As it is said to the harness, its files in it.
+    """
+
+    queue_id: str
+    message: Message
+    parts: Sequence[Part]
+
+
+async def _nothing_waits(_: set[str]) -> Steered | None:
+    """Nothing waits."""
+    return None
+
+
 def _nobody(_: Delta) -> None:
     """Nobody listens."""
 
@@ -58,9 +78,12 @@ class Surroundings:
         clock: Milliseconds that only rise.
         fan_out: Takes each piece as it comes, for whoever watches; see `deltas`. Must not wait.
         sleep: Waits so many seconds.
+        next_input: Returns the input that waits first to be told to the turn while it runs, if it
+            is none of these.
     """
 
     mint: Callable[[], str]
     clock: Callable[[], float]
     fan_out: Callable[[Delta], None] = _nobody
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    next_input: Callable[[set[str]], Awaitable[Steered | None]] = _nothing_waits

@@ -1,7 +1,7 @@
 """What is recorded of a run, when it waits and when it ends, and what becomes of whoever waits?"""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,16 +9,18 @@ from domain import events as e
 from domain.approval_modes import ModeVerdict
 from domain.events import SessionEvent
 from domain.events.harness import ParkedState
+from domain.refusals import Refusal
 from infrastructure.harness.port import Ended, Harness, HarnessFailed
 from infrastructure.hosting import ending
 from infrastructure.hosting.account import Account
 from infrastructure.hosting.by_mode import Question
 from infrastructure.hosting.ending import End
-from infrastructure.hosting.hosted import Hosted
+from infrastructure.hosting.hosted import Hosted, Steered
 from infrastructure.hosting.outcomes import Lost, Outcome, Paused, Retriable, Waiting
 from infrastructure.hosting.recording import Gone, Recording
 from infrastructure.hosting.timing import Timing
 
+Look = Callable[[set[str]], Awaitable[Steered | None]]
 _log: Final = logging.getLogger(__name__)
 
 
@@ -49,6 +51,7 @@ class Keeping:
         self._unrecorded: Final = account.unrecorded
         self._recording: Final = recording
         self._timing: Final = timing
+        self._passed: Final[set[str]] = set()
 
     @property
     def gone(self) -> bool:
@@ -61,6 +64,34 @@ class Keeping:
             await self._recording.record(self._drain, release=self.paused)
         except Gone:
             return False
+        return True
+
+    async def next_input(self, look: Look) -> Steered | None:
+        """Record the input that waits first as told to the turn; None if none is to be told.
+
+        One that was taken back meanwhile, or that a rule forbids, is passed by.
+        """
+        while not self.paused and (found := await look(self._passed)) is not None:
+            self._unrecorded.end_message()
+            if not await self.flush():
+                return None
+            if await self._heard(found):
+                return found
+            self._passed.add(found.queue_id)
+        return None
+
+    async def _heard(self, found: Steered) -> bool:
+        turn_id = self._hosted.turn_id
+        events = (
+            e.InputDequeued(queue_id=found.queue_id, turn_id=turn_id),
+            e.MessageRecorded(turn_id=turn_id, message=found.message),
+        )
+        try:
+            await self._recording.record(lambda: events, optional=True)
+        except (Gone, Refusal):
+            return False
+        self.delivered = True
+        self._unrecorded.heard()
         return True
 
     async def pause(self) -> Paused | None:

@@ -1,6 +1,6 @@
 """Which inputs of a session wait, and which one is next?"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, text
@@ -52,6 +52,23 @@ def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | No
         fact = fact_at(connection, key, each.queued_version)
         request = _request_of(fact)
         return None if _owner(request) is not None else (each.queue_id, request)
+    return None
+
+
+def steering_input(
+    connection: Connection, target: Target, turn_id: str, passed: Collection[str]
+) -> tuple[str, bytes] | None:
+    """Return the id of the input that waits longest to be told to a turn, and what it asked for.
+
+    None if none does, but those in `passed`.
+
+    Raises:
+        NoSuchSession: it is gone.
+    """
+    key, head, _ = session_head(connection, target)
+    for each in waiting(connection, key) if head.queued else ():
+        if each.steers == turn_id and each.queue_id not in passed:
+            return each.queue_id, _request_of(fact_at(connection, key, each.queued_version))
     return None
 
 

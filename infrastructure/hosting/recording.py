@@ -88,6 +88,7 @@ class Recording:
         *,
         release: bool = False,
         question: Question | None = None,
+        optional: bool = False,
     ) -> ModeVerdict:
         """Record what `drain` returns once it is this commit's turn; nothing if that is nothing.
 
@@ -96,8 +97,11 @@ class Recording:
 
         Raises:
             Gone: nothing can be recorded any more.
+            Refusal: what is `optional` is against a rule, and was not recorded.
         """
-        commit = asyncio.create_task(self._in_turn(drain, question, release=release))
+        commit = asyncio.create_task(
+            self._in_turn(drain, question, release=release, optional=optional)
+        )
         self._commits.add(commit)
         commit.add_done_callback(self._commits.discard)
         commit.add_done_callback(_seen)
@@ -109,6 +113,7 @@ class Recording:
         question: Question | None,
         *,
         release: bool,
+        optional: bool,
     ) -> ModeVerdict:
         async with self._one:
             if self.gone is not None:
@@ -117,10 +122,14 @@ class Recording:
             if events or release:
                 since = self._clock()
                 try:
-                    stood = await self._recorded(events, question, release=release)
+                    stood = await self._recorded(
+                        events, question, release=release, optional=optional
+                    )
                 except Gone as gone:
                     self.gone = gone
                     raise
+                except Refusal:
+                    raise  # what is optional is not recorded, and the turn goes on
                 except BaseException:  # what is in the log, nobody knows
                     self.gone = Gone(BROKEN, anothers=False)
                     raise
@@ -131,7 +140,12 @@ class Recording:
             return "ask"
 
     async def _recorded(
-        self, events: Sequence[SessionEvent], question: Question | None, *, release: bool
+        self,
+        events: Sequence[SessionEvent],
+        question: Question | None,
+        *,
+        release: bool,
+        optional: bool,
     ) -> Stood:
         deadline, wait = self._clock() + PATIENCE_MS, _FIRST_WAIT_S
         while True:
@@ -142,6 +156,8 @@ class Recording:
                     raise Gone(AWAY, anothers=True) from None
             except Refusal as refusal:
                 anothers = isinstance(refusal, _ANOTHERS)
+                if optional and not anothers:
+                    raise
                 raise Gone(type(refusal).__name__, anothers=anothers) from None
             await self._sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT_S)

@@ -7,8 +7,10 @@ question before it can be answered, a decision's use before the harness learns o
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Final
 
+from domain.messages import Part
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -28,6 +30,7 @@ from infrastructure.hosting.keeping import Keeping
 from infrastructure.hosting.next_outcome import NextOutcome
 from infrastructure.hosting.outcomes import Outcome, Paused
 from infrastructure.hosting.recording import Recording
+from infrastructure.hosting.steering import Steering
 from infrastructure.hosting.talking import talk
 from infrastructure.hosting.timing import Timing
 
@@ -51,6 +54,7 @@ class TurnRun:
         self._timing: Final = Timing(clock, hosted.timings, hosted.started_ms)
         recording = Recording(journal, self._timing, clock, sleep)
         self._keeping: Final = Keeping(hosted, harness, self._account, recording, self._timing)
+        self._steering: Final = Steering(harness, self._give)
         self._one: Final = asyncio.Lock()
         self._stirred: Final = asyncio.Event()
         self._stirred_at = clock()
@@ -96,6 +100,23 @@ class TurnRun:
             if not await self._flush():
                 return False
         return await self._pass_on(gate.waiting.asked.permission_id, answer)
+
+    def steer(self, queue_id: str) -> None:
+        """Have the harness told an input that waits, between two of its steps, if it can be."""
+        self._steering.offer(queue_id)
+
+    async def _give(self) -> Sequence[Part] | None:
+        """Record the input that waits first, and return what it says; None if none is told."""
+        async with self._one:
+            self._heard()
+            found = None
+            if self._keeping.paused:
+                self._steering.forget()
+            elif not self._is_stopping:
+                found = await self._keeping.next_input(self._surroundings.next_input)
+                self._stir()
+                self._stop_if_gone()
+        return None if found is None else found.parts
 
     async def cancel(self, reason: str, by: str | None = None) -> Outcome:
         """Stop the turn, and return how it ended; the first to ask says why.
@@ -237,6 +258,7 @@ class TurnRun:
     async def _watch(self) -> None:
         """See to it that nothing waits too long to be recorded, nor a pause to be seen."""
         clock = self._surroundings.clock
+        self._steering.begin()
         while True:
             due = self._due()
             if due is None:

@@ -72,6 +72,10 @@ class Unrecorded:
         """Take the last message of the transcript for one that the agent may still be at."""
         self._joins = True
 
+    def heard(self) -> None:
+        """Begin a message of its own from now on: somebody else said something."""
+        self._joins = False
+
     def say(self, piece: Said | Shown) -> None:
         """Take a piece of a message; one of another message ends the one before."""
         if self._spoken is not None and not self._spoken.takes(piece):

@@ -4,7 +4,7 @@ The log keeps the rules of the real one: what could not be recorded there is ref
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import count
@@ -38,7 +38,7 @@ from infrastructure.harness.port import (
 )
 from infrastructure.hosting.binding import CarriedDecision
 from infrastructure.hosting.by_mode import Question, mode_of
-from infrastructure.hosting.hosted import Hosted, Parking, Surroundings
+from infrastructure.hosting.hosted import Hosted, Parking, Steered, Surroundings
 from infrastructure.hosting.journal_port import Stood
 from infrastructure.hosting.outcomes import Outcome
 from infrastructure.hosting.turn_run import TurnRun
@@ -297,6 +297,11 @@ class Stage:
     time: HandTime
     deltas: list[Mapping[str, Any]]
     waiting: "asyncio.Task[Outcome] | None" = None
+    look: Callable[[set[str]], Awaitable[Steered | None]] | None = None
+
+    async def next_input(self, passed: set[str]) -> Steered | None:
+        """Return what waits to be told to the turn."""
+        return None if self.look is None else await self.look(passed)
 
     async def begin(self, prompt: Prompt = PROMPT) -> None:
         """Say the prompt."""
@@ -350,14 +355,20 @@ def stage(  # noqa: PLR0913 - what differs from test to test
         timings=timings or {},
         may_retry=may_retry,
     )
+
+    async def waits(passed: set[str]) -> Steered | None:
+        return await made.next_input(passed)
+
     surroundings = Surroundings(
         mint=lambda: f"id-{next(ids)}",
         clock=time.clock,
         fan_out=fan_out or deltas.append,
         sleep=time.sleep,
+        next_input=waits,
     )
     run = TurnRun(hosted, harness, journal, surroundings)
-    return Stage(run=run, harness=harness, journal=journal, time=time, deltas=deltas)
+    made = Stage(run=run, harness=harness, journal=journal, time=time, deltas=deltas)
+    return made
 
 
 def text(said: str, message_id: str | None = None) -> Said:
