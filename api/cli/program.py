@@ -16,6 +16,7 @@ from api.cli import (
     commands_history,
     commands_keeping,
     commands_reading,
+    commands_removing,
     commands_taking,
     failures,
 )
@@ -39,6 +40,7 @@ for commands in (
     commands_reading,
     commands_deciding,
     commands_history,
+    commands_removing,
     commands_keeping,
 ):
     app.add_typer(commands.commands)

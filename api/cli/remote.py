@@ -206,6 +206,19 @@ class Remote:
         """Accept that records of a session are missing."""
         return self._document(_path(session_id, "readiness", "accept"), body=_move(wanted))
 
+    def delete(self, session_id: str) -> None:
+        """Take a session out of sight."""
+        with self._answer(_path(session_id), method="DELETE"):
+            return
+
+    def undelete(self, session_id: str) -> bytes:
+        """Bring a deleted session back; return it."""
+        return self._document(_path(session_id, "restore"), body=b"{}")
+
+    def purge(self, session_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what was said in a deleted session, or tell what would go."""
+        return self._document(_path(session_id, "purge"), body=dumped({"dry_run": dry_run}))
+
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""
         return self._document(_path(session_id, "fork"), body=_move(wanted))
@@ -285,14 +298,18 @@ class Remote:
 
     @contextmanager
     def _answer(
-        self, path: str, query: Query | None = None, body: bytes | None = None
+        self,
+        path: str,
+        query: Query | None = None,
+        body: bytes | None = None,
+        method: str | None = None,
     ) -> Generator[HTTPResponse]:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self._base}{path}{'?' if given else ''}{urlencode(given)}"
         headers = {"Accept": "application/json, text/event-stream, application/x-ndjson"}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        request = Request(url, data=body, headers=headers)  # noqa: S310 - http, see _checked
+        request = Request(url, data=body, headers=headers, method=method)  # noqa: S310 - http, see _checked
         try:
             with self._opener.open(request, timeout=TIMEOUT_S) as answer:
                 yield cast("HTTPResponse", answer)

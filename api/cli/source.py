@@ -114,6 +114,18 @@ class Source(Protocol):
         """Accept that records of a session are missing."""
         ...
 
+    def delete(self, session_id: str) -> None:
+        """Take a session out of sight."""
+        ...
+
+    def undelete(self, session_id: str) -> bytes:
+        """Bring a deleted session back; return it."""
+        ...
+
+    def purge(self, session_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what was said in a deleted session, or tell what would go."""
+        ...
+
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""
         ...

@@ -13,6 +13,7 @@ from api.cli.stored_forks import stored_fork, stored_lineage
 from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
+from api.cli.stored_removing import stored_delete, stored_purge, stored_undelete
 from api.cli.stored_views import stored_texts, stored_usage
 from api.cli.wanted import (
     NO_PARENT,
@@ -232,6 +233,19 @@ class Stored:
     def accept(self, session_id: str, wanted: AcceptWanted) -> bytes:
         """Accept that records of a session are missing."""
         return stored_accept(self._log, self._target(session_id), wanted)
+
+    def delete(self, session_id: str) -> None:
+        """Take a session out of sight."""
+        stored_delete(self._log, self._target(session_id))
+
+    def undelete(self, session_id: str) -> bytes:
+        """Bring a deleted session back; return it."""
+        stored_undelete(self._log, self._target(session_id))
+        return self.session(session_id)
+
+    def purge(self, session_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what was said in a deleted session, or tell what would go."""
+        return stored_purge(self._log, self._target(session_id), dry_run=dry_run)
 
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""

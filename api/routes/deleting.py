@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, ProjectId, Session
 from api.problems import Flaw, ProblemError
-from api.shapes import Shape
+from api.purge_shapes import purge_shape
 from api.views import MEDIA
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.raw_json import dumped
@@ -98,13 +98,13 @@ async def purge_session(
     body = await read_body(request)
     if body.valid(PurgeBody).dry_run:
         would = await log.read(lambda connection: foreseen(connection, target), long=True)
-        told = dumped(_shape(target.session_id, would, dry_run=True))
+        told = dumped(purge_shape(target.session_id, would, dry_run=True))
         return Response(told, media_type=MEDIA)
 
     def write(attempt: Attempt) -> tuple[tuple[bytes, Purged | None], Written]:
         would = foreseen(attempt.connection, target)
         begun = begin_purge(log.handler, attempt, target, caller)
-        told = dumped(_shape(target.session_id, would, dry_run=False))
+        told = dumped(purge_shape(target.session_id, would, dry_run=False))
         return (told, begun), Written(status=200, result=told)
 
     identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
@@ -112,12 +112,6 @@ async def purge_session(
     if begun is not None:
         await to_thread(finish, log.runner, begun)
     return Response(told, media_type=MEDIA, headers=replay_headers(replayed=replayed))
-
-
-def _shape(session_id: str, purged: Purged, *, dry_run: bool) -> Shape:
-    """Return what goes: rows by table, but for those of what can be found."""
-    told: Shape = {"session_id": session_id, "events": purged.events, "removed": {**purged.rows}}
-    return told | {"dry_run": True} if dry_run else told
 
 
 def _many(done: DeletedMany) -> Response:
