@@ -40,7 +40,7 @@ from infrastructure.export_format import (
 )
 from infrastructure.lineages import NOBODY, Lineage, forked_from
 from infrastructure.mapper import StoredFact, recorded_of
-from infrastructure.recorder import find_key
+from infrastructure.recorder import find_key, purged_at
 from infrastructure.runner import Attempt, Runner
 from infrastructure.storable import is_storable
 from infrastructure.stored_stream import find_stream, hash_at, last_version
@@ -104,6 +104,8 @@ class _Taking:
     def _append_new(self, attempt: Attempt, lines: "_Lines", manifest: Manifest) -> int:
         connection = attempt.connection
         key = find_key(connection, manifest.project_id, manifest.session_id)
+        if key is not None and purged_at(connection, key) is not None:
+            raise ImportConflict("what was said in the session was destroyed, for ever")
         known = 0 if key is None else max(0, last_version(connection, key) - manifest.shared)
         facts = lines.facts(manifest, attempt)
         shared = min(known, manifest.events)

@@ -7,14 +7,19 @@ from sqlalchemy import delete, func, make_url, select
 from sqlalchemy.exc import DBAPIError
 
 from domain import commands as c
-from domain.refusals import HasForks, NoSuchSession, SessionNotDeleted
+from domain.refusals import HasForks, ImportConflict, NoSuchSession, SessionNotDeleted
 from infrastructure import tables as t
+from infrastructure.backing_up import back_up
+from infrastructure.backup_format import Backup
+from infrastructure.canonical_import import import_export
+from infrastructure.export import export_session
 from infrastructure.purging import begin_purge, finish, foreseen, left_behind, purge
 from infrastructure.purging_sweep import DAY_US, Swept, sweep_deleted
 from infrastructure.rebuilding import rebuild
 from infrastructure.reclaiming import reclaim
+from infrastructure.restoring import restore
 from infrastructure.verification import verify, verify_all
-from tests.databases import SqliteDatabases
+from tests.databases import Databases, SqliteDatabases
 from tests.infrastructure.families import asked, forked
 from tests.infrastructure.followers.watching import begun, following, found, said, used
 from tests.infrastructure.journeys import eventful
@@ -212,8 +217,10 @@ def words(store: Store) -> set[int]:
 
 
 def test_what_was_used_stays_also_if_it_is_summed_anew(spoken: Store) -> None:
-    before = used(spoken)
     remove(spoken, "s1")
+    with following(spoken) as views:
+        views.catch_up("usage")
+    before = used(spoken)
     purge_now(spoken, "s1")
     for again in (False, True):
         with following(spoken) as views:
@@ -252,3 +259,26 @@ def is_in_files(url: str) -> bool:
     path = Path(make_url(url).database or "")
     files = (path, path.with_name(f"{path.name}-wal"))
     return any(MARK.encode() in each.read_bytes().lower() for each in files if each.exists())
+
+
+def test_a_purged_session_stays_so_in_a_backup_and_is_imported_no_more(
+    store: Store, databases: Databases, tmp_path: Path
+) -> None:
+    store.append(turn("t1"))
+    store.append(turn("t1"), "s2")
+    exported = list(export_session(store.database, "default", "s1"))
+    remove(store, "s1")
+    purge_now(store, "s1")
+    with pytest.raises(ImportConflict):
+        import_export(store.log, store.runner, "default", exported)
+    back_up(store.database, tmp_path / "backup", store.clock.at)
+    url = databases.empty()
+    with Backup(tmp_path / "backup") as backup:
+        restore(backup, make_url(url))
+    with opened(url) as other:
+        assert rebuild(other.database, other.runner, check_only=True).differences == ()
+        assert all(each.ok for each in verify_all(other.database))
+        assert rows_of(other) == rows_of(store)
+        with pytest.raises(NoSuchSession):
+            asked(other, "s1", c.RestoreSession())
+    databases.drop(url)
