@@ -104,7 +104,8 @@ class _Follower:
             if not synced and (page is None or self._seen >= due):
                 synced = True
                 self._shown = state
-                yield state + await self._gates()
+                project_id, _, key = self._stream
+                yield state + await waiting(self._log, project_id, key)
                 yield frame("synced", b'{"version":%d}' % watermark)
             if synced and feed.state != self._shown and self._seen >= feed.state_place:
                 self._shown = feed.state
@@ -145,12 +146,12 @@ class _Follower:
             return None
         return b"".join(map(delta_frame, self._inbox.take(max(self._seen, self._sought))))
 
-    async def _gates(self) -> bytes:
-        """Return a frame for each gate that waits for an answer, as the inbox shows it."""
-        project_id, _, key = self._stream
-        query = GateQuery(project_id=project_id, session_key=key, ascending=True, limit=GATES)
-        found = await self._log.read(lambda connection: gates(connection, query))
-        return b"".join(frame("gate", dumped(gate_shape(each))) for each in found)
+
+async def waiting(log: Turnlog, project_id: str, session_key: int | None = None) -> bytes:
+    """Return a frame for each gate that waits for an answer, as the inbox shows it."""
+    query = GateQuery(project_id=project_id, session_key=session_key, ascending=True, limit=GATES)
+    found = await log.read(lambda connection: gates(connection, query))
+    return b"".join(frame("gate", dumped(gate_shape(each))) for each in found)
 
 
 async def after(feed: Feed, seen: int) -> Page | None:

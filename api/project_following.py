@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from api import following
 from api.errors import UNREACHABLE, unreachable
-from api.following import PAGE, PAGE_BYTES, RETRY, STILL_HERE, after, frame, goaway
+from api.following import PAGE, PAGE_BYTES, RETRY, STILL_HERE, after, frame, goaway, waiting
 from api.session_shapes import event_json
 from domain.raw_json import dumped
 from infrastructure.arrivals import Listener, whole
@@ -64,6 +64,8 @@ async def _frames(
             quiet = 0.0
         if not synced and seen >= wanted.watermark:
             synced = True
+            if not wanted.types or "gate-opened" in wanted.types:
+                yield await waiting(log, wanted.project_id)
             yield frame("synced", dumped({"position": str(wanted.watermark)}))
         if page is None:
             quiet += await woken.wait(max(following.HEARTBEAT_S - quiet, 0.0))

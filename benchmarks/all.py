@@ -43,6 +43,7 @@ EVERY = (
     Benchmark(script="writers.py", minutes=3),
     Benchmark(script="reads.py", arguments=("--postgres",), minutes=1),
     Benchmark(script="page.py", minutes=1),
+    Benchmark(script="streams.py", arguments=("--rounds", "3", "--postgres"), minutes=2),
     Benchmark(script="history.py", minutes=6),
     Benchmark(script="turns.py", minutes=2),
     Benchmark(script="sessions.py", minutes=2),

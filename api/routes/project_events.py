@@ -41,8 +41,9 @@ async def stream_project_events(
     """Follow every session of a project live: server-sent events, `id` = position, opaque.
 
     Each event once, a session's in their order; never one after which an earlier one could still
-    come. Frames: `event` (with its `session_id`), `synced` once, `error`, `goaway` with its
-    `reason` (`shutting-down`, `slow-reader`). A comment every 15 seconds.
+    come. Frames: `event` (with its `session_id`), `gate` for each that waits for an answer (the
+    first 200) and then `synced` once, `error`, `goaway` with its `reason` (`shutting-down`,
+    `slow-reader`). A comment every 15 seconds.
     """
     wanted = wanted_types(types)
     asked = after if after is not None else (last_event_id or "0")

@@ -7,6 +7,7 @@ from threading import Thread
 import httpx
 import pytest
 
+from tests.api.batches import Json, append, batch, event, started
 from tests.api.recording import record_turn
 from tests.api.serving import Served
 from tests.api.streams import Frame, frames, until_synced
@@ -59,6 +60,22 @@ def test_a_client_goes_on_after_the_last_position_that_it_saw(client: httpx.Clie
     assert [named(frame) for frame in rest] == [("s1", 3), ("s1", 4)] == [*map(named, same)]
     with stream(client, after="latest") as found:
         assert [frame for frame in until_synced(found) if frame.name == "event"] == []
+
+
+def test_what_waits_in_any_session_is_told_to_who_comes(client: httpx.Client) -> None:
+    for name in ("s1", "s2"):
+        gate = event("gate-opened", turn_id="t1", kind="input", permission_id=name)
+        append(client, name, batch(1, started("t1"), gate))
+    inbox: list[Json] = client.get("/approvals", params={"order": "asc"}).json()["items"]
+    for types, count in (({}, 2), ({"types": "gate-opened"}, 2), ({"types": "x"}, 0)):
+        told: list[Frame] = []
+        with stream(client, after="latest", **types) as found:
+            for frame in found:
+                if frame.name == "synced":
+                    break
+                told += [frame] if frame.name else []
+        assert {frame.name for frame in told} <= {"gate"}
+        assert [frame.json for frame in told] == inbox[:count]
 
 
 def test_types_filter_and_other_projects_are_never_sent(

@@ -2,14 +2,20 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import httpx
 import pytest
 
+from api import live_answer
 from tests.api.batches import append, batch, event
+from tests.api.serving import Served
+from tests.api.serving import served as server_of
 from tests.api.streams import Frame, frames, until_synced
+from tests.databases import DatabaseKind
 from tests.faults.forked import Forked, forked
 
 EVENTS = 4_000
@@ -18,6 +24,7 @@ READERS = 8
 """Of each stream: together they could hold more than 100 MB."""
 MOST_MB = 50
 MORE = 20_500
+BATCHES = 10
 STREAMS = ("/sessions/s/events/stream", "/events/stream")
 BASE = "/v1/projects/default"
 
@@ -39,6 +46,16 @@ class SlowReader:
         while len(self.taken) < MORE:
             self.taken += self.socket.recv(1_000)
         self.socket.close()
+
+    def rest(self) -> list[Frame]:
+        """Take everything that comes until the server hangs up; return the frames of all."""
+        while chunk := self.socket.recv(1 << 20):
+            self.taken += chunk
+            if self.taken.endswith(b"0\r\n\r\n"):
+                break
+        self.socket.close()
+        _, _, body = self.taken.partition(b"\r\n\r\n")
+        return [frame for frame in frames(iter([_without_chunks(body)])) if frame.name]
 
     def told(self) -> list[Frame]:
         """Return the whole frames among what was taken."""
@@ -123,3 +140,54 @@ def test_slow_readers_hold_up_nobody_and_lose_nothing(
         told = [frame.id for frame in reader.told()]
         missed = [frame.id for frame in rest_of(client, reader.path, str(told[-1]))]
         assert (told + missed)[: EVENTS + 1] == whole[reader.path]
+
+
+@pytest.fixture
+def hurried(
+    database_kind: DatabaseKind, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Served]:
+    """A server that soon lets go of who does not read."""
+    monkeypatch.setattr(live_answer, "TAKES_S", 3.0)
+    with server_of(database_kind, database_url) as running:
+        yield running
+
+
+def test_who_reads_a_byte_now_and_then_is_let_go_of_and_goes_on_later_without_loss(
+    hurried: Served,
+) -> None:
+    with hurried.client("default") as client:
+        append(client, "s", batch(1, event("data-recorded", kind="k", data=0)))
+        slow = [slow_reader(client.base_url.port or 0, path) for path in STREAMS]
+        with ThreadPoolExecutor() as others:
+            quick = [others.submit(followed, client, path) for path in STREAMS]
+            for number in range(2, BATCHES + 2):
+                notes = [event("data-recorded", kind="k", data=SAID) for _ in range(1_000)]
+                assert append(client, "s", batch(number, *notes)).status_code == 201
+                for reader in slow:
+                    reader.take(1)
+            assert [each.result() for each in quick] == [1_000 * BATCHES + 2] * len(quick)
+        deadline = monotonic() + 60
+        while hurried.log.feeds.followers():
+            assert monotonic() < deadline, "somebody is still waited for"
+            client.get("/sessions")
+
+        for reader in slow:
+            found = reader.rest()
+            assert (found[-1].name, found[-1].json) == ("goaway", {"reason": "slow-reader"})
+            told = [frame.id for frame in found if frame.name == "event"]
+            missed = [frame.id for frame in rest_of(client, reader.path, str(told[-1]))]
+            assert missed
+            assert told + missed == [each.id for each in rest_of(client, reader.path, "0")]
+
+
+def followed(client: httpx.Client, path: str) -> int:
+    """Follow until the last event is there; return how many there were, each once."""
+    seen: dict[str | None, Frame] = {}
+    with client.stream("GET", path) as response:
+        for frame in frames(response.iter_bytes()):
+            if frame.name == "event":
+                assert frame.id not in seen
+                seen[frame.id] = frame
+            if frame.name == "goaway" or len(seen) == 1_000 * BATCHES + 2:
+                break
+    return len(seen)
