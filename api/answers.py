@@ -389,6 +389,11 @@ SCHEMAS: Final[dict[str, Json]] = {
             turn_id=_TEXT,
             path=_TEXT,
             queue_id=_TEXT,
+            steers={
+                "type": "string",
+                "description": "The turn that runs and is told the input between two of its steps; "
+                "if it ends before, the input waits for a turn of its own.",
+            },
             continuation=_named("Continuation"),
         ),
     },
@@ -454,7 +459,14 @@ SCHEMAS: Final[dict[str, Json]] = {
     "Queue": _shape(
         items={
             "type": "array",
-            "items": _shape(queue_id=_TEXT, queued_at=_TIME, version=_NUMBER),
+            "items": _shape(
+                queue_id=_TEXT,
+                queued_at=_TIME,
+                version=_NUMBER,
+                steers=_MAYBE,
+                message_id=_MAYBE,
+                by=_MAYBE,
+            ),
         },
         next_cursor=_MAYBE,
         **_STANDS,

@@ -76,7 +76,10 @@ class TurnBody(Body):
     ] = None
     on_busy: Annotated[
         Literal["reject", "queue", "interrupt", "steer"],
-        Field(description="What becomes of the request while a turn runs."),
+        Field(
+            description="What becomes of the request while a turn runs. `steer`: it is told to "
+            "that turn between two of its steps, or waits as with `queue` where that cannot be."
+        ),
     ] = "reject"
     on_gate: Annotated[
         Literal["reject", "queue", "withdraw"],

@@ -17,7 +17,7 @@ from api.body import Body, json_of, read_body
 from api.dependencies import From, Log, Session
 from api.errors import UNREACHABLE, retry, unreachable
 from api.following import frame
-from api.problems import Flaw, ProblemError
+from api.problems import ProblemError
 from api.recovering import recovered
 from api.refused import refused
 from api.shapes import Shape
@@ -77,9 +77,6 @@ async def run_turn(
     body = await read_body(request)
     fields = body.valid(TurnBody)
     await recovered(request, log)
-    if fields.on_busy == "steer":
-        detail = "a turn cannot be steered yet"
-        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("on_busy",))])
     ask = await hosted_ask(log, target, body, fields, uuid4().hex, hosting.owner)
     once = Once(project_id=target.project_id, key=key, request=request, body=body.raw).named()
     took = await hosting.take(target, ask, caller, body.raw, once)
@@ -142,7 +139,7 @@ async def answered(
     again = replay_headers(replayed=took.replayed)
     divergence = None if took.dispatched is None else divergence_of(took.dispatched.appended)
     if took.queue_id is not None:
-        return await _told(log, target, {"status": "queued", "queue_id": took.queue_id}, again)
+        return await _told(log, target, queued(took), again)
     turn_id = took.again if took.dispatched is None else took.dispatched.turn_id
 
     def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
@@ -164,6 +161,12 @@ async def answered(
         await live.wait()
     said, headers = await log.read(look)
     return Response(said, media_type=MEDIA, headers=dict(headers) | again)
+
+
+def queued(took: Took) -> Shape:
+    """Return how an input waits: for its own turn, or to be told to the one that runs."""
+    shape: Shape = {"status": "queued", "queue_id": took.queue_id}
+    return shape if took.steers is None else shape | {"steers": took.steers}
 
 
 def continuation(took: Took) -> Shape:

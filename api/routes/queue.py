@@ -11,7 +11,7 @@ from api.shapes import Shape
 from api.views import MEDIA, now_shape, view
 from domain.raw_json import dumped
 from domain.times import rfc3339
-from infrastructure.hosting.queueing import waiting
+from infrastructure.hosting.queue_listing import listed
 from infrastructure.reading.moment import Moment
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}/queue", tags=["turns"])
@@ -19,17 +19,25 @@ router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}/queue
 
 @router.get("")
 async def list_queue(target: Session, log: Log, known: KnownTags) -> Response:
-    """List the inputs that wait, first in, first out; at most 32 of a session do."""
+    """List the inputs that wait, first in, first out; at most 32 of a session do.
+
+    `steers` is the turn that an input is told to while it runs. An input leaves the queue in the
+    commit that puts its message into the transcript: this page and the transcript `at` its
+    `through_version` together hold everything once.
+    """
 
     def look(connection: Connection, moment: Moment) -> Shape:
         return {
             "items": [
                 {
-                    "queue_id": each.queue_id,
-                    "queued_at": rfc3339(each.queued_at),
-                    "version": each.queued_version,
+                    "queue_id": each.queued.queue_id,
+                    "queued_at": rfc3339(each.queued.queued_at),
+                    "version": each.queued.queued_version,
+                    "steers": each.queued.steers,
+                    "message_id": each.message_id,
+                    "by": each.by,
                 }
-                for each in waiting(connection, moment.key)
+                for each in listed(connection, moment.key)
             ],
             "next_cursor": None,
             **now_shape(log, moment),

@@ -84,6 +84,7 @@ class Ask:
         continues: Whether it goes on with a turn whose gates are decided and that nobody runs.
         continued: Which turn that is, if whoever asks says so.
         queue_id: The input that waited, if it is one.
+        in_line: Whether it waits, too, if other inputs do.
         came_ms: When it came, by a clock that only rises.
         lease_s: How long the turn's lease is.
         batch: The place of the turn's first batch in its producer's sequence.
@@ -106,6 +107,7 @@ class Ask:
     continues: bool = False
     continued: str | None = None
     queue_id: str | None = None
+    in_line: bool = False
     came_ms: float | None = None
     lease_s: int = 30
     batch: Batch | None = None

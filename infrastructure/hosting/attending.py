@@ -34,6 +34,7 @@ from infrastructure.hosting.attending_places import (
     OF_OWNER,
     SECOND,
     STALE,
+    STEERING,
     WAITING,
     Place,
     places,
@@ -99,6 +100,7 @@ class Attending:
             await self._each(LEFT_BEHIND, self._let_go)
         if launching.here.busy():
             await self._each(INTERRUPTED, self._interrupt)
+            await self._each(STEERING, self._steer)
         if self._round % BURY_EACH == 1:
             await self._each(LOST, self._bury)
         await self._each(DECIDED, self._go_on)
@@ -225,6 +227,10 @@ class Attending:
                 continues=True,
             )
             await hosting.take(target, ask, Caller())
+
+    async def _steer(self, place: Place) -> None:
+        """Have a turn here told what waits for that, whichever server took it."""
+        self._hosting.steer(SeatKey(place.project_id, place.session_id), place.name)
 
     async def _promote(self, place: Place) -> None:
         target = Target(project_id=place.project_id, session_id=place.session_id)

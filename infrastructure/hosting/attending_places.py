@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, and_, bindparam, exists, or_, select, text
 
 from infrastructure import tables as t
+from infrastructure.hosting.queueing import held
 from infrastructure.prepared import Prepared
 
 HOSTS: Final = "host-%"
@@ -117,12 +118,28 @@ WAITING: Final = Prepared(
             text("queue.status = 'waiting'"),
             t.heads.c.turn_id.is_(None),
             t.heads.c.status == "open",
+            ~held(t.queue.c.session_key),
         )
         .order_by(t.queue.c.queued_at)
         .limit(AT_ONCE)
     )
 )
 """Inputs that wait for nothing."""
+STEERING: Final = Prepared(
+    lambda _: (
+        _in_session(t.queue.c.queue_id)
+        .join(t.streams, t.streams.c.session_key == t.queue.c.session_key)
+        .join(
+            t.runs,
+            (t.runs.c.session_key == t.queue.c.session_key)
+            & (t.runs.c.turn_id == t.queue.c.steers),
+        )
+        .where(text("queue.status = 'waiting'"), t.runs.c.owner == bindparam("owner"))
+        .order_by(t.queue.c.queued_at)
+        .limit(AT_ONCE)
+    )
+)
+"""Inputs that wait to be told to turns of one server."""
 LOST: Final = Prepared(
     lambda _: (
         _in_session(t.seats.c.seat_id)

@@ -65,17 +65,24 @@ def turn_of_same(connection: Connection, target: Target, ask: Ask, message_id: s
     records = records_of(connection, key, head)
     placed = records.named(message_id)
     turn = None if placed is None else records.turn(placed.turn_id)
-    first = None if turn is None else fact_at(connection, key, turn.started_version)
-    if placed is None or not isinstance(first, e.TurnStarted):
+    if placed is None or turn is None:
         return None
-    before = _named(first, message_id)
+    before = _named(fact_at(connection, key, placed.versions[0]), message_id)
     now = _named(start, message_id)
     same = before is not None and now is not None and _said(before) == _said(now)
     return placed.turn_id if same else None
 
 
-def _named(started: e.TurnStarted, message_id: str) -> Message | None:
-    return next((m for m in started.messages if m.message_id == message_id), None)
+def _named(fact: e.Fact | None, message_id: str) -> Message | None:
+    """Return the message of a person with this id that a fact brought."""
+    match fact:
+        case e.TurnStarted(messages=messages):
+            said = messages
+        case e.MessageRecorded(message=message) if message.role == "user":
+            said = (message,)
+        case _:
+            said = ()
+    return next((each for each in said if each.message_id == message_id), None)
 
 
 def _said(message: Message) -> bytes:

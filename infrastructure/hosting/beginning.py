@@ -9,7 +9,7 @@ from typing import assert_never
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.decision import dispatch
-from domain.dispatch.outcomes import Begin, Cold, Deliver, Queue, Refuse, Steer, Step
+from domain.dispatch.outcomes import Begin, Cold, Decision, Deliver, Queue, Refuse, Steer, Step
 from domain.raw_json import RawJson
 from domain.refusals import MessageExists
 from domain.state import State
@@ -21,7 +21,13 @@ from infrastructure.hosting.carrying_out import carried_out, lease
 from infrastructure.hosting.delivering import delivered, turn_of, was_answered
 from infrastructure.hosting.placing import place_of_new
 from infrastructure.hosting.priors import count_prior
+from infrastructure.hosting.queueing import next_input
 from infrastructure.hosting.situating import Found, situate
+
+
+class InputsBefore(Exception):
+    """Inputs wait for their turn, and nothing is in their way: they come first."""
+
 
 _OF_ANSWERS = frozenset({"no-such-gate", "ambiguous-gate", "gate-already-decided", "gate-gone"})
 
@@ -31,6 +37,7 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
 
     Raises:
         Refusal: a rule of the log forbids it; nothing is recorded.
+        InputsBefore: it would begin a turn before those that wait for theirs.
         Contended: another writer came first.
     """
     handler, attempt, ask, means = request.handler, request.attempt, request.ask, request.means
@@ -46,22 +53,12 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
             turn_id=turn_of(found),
             again=True,
         )
-    decision = dispatch(found.situation)
+    decision: Decision = dispatch(found.situation)
+    if isinstance(decision, Begin) and _is_behind(request, found, decision):
+        decision = _in_line(ask)
     match decision:
-        case Queue():
-            queued = e.InputQueued(queue_id=means.queue_id, request=RawJson(means.request))
-            proposed = ask.batch is not None
-            waits = c.Note(event=queued, proposed=proposed)
-            steps = [*steps_before(found, ask, decision.before), waits]
-            appended = carried_out(request, found, steps)
-            return Dispatched(
-                found=found, decision=decision, ask=ask, new=means.new, appended=appended
-            )
-        case Steer(before=before) if before:
-            appended = carried_out(request, found, steps_before(found, ask, before))
-            return Dispatched(
-                found=found, decision=decision, ask=ask, new=means.new, appended=appended
-            )
+        case Queue() | Steer() if decision.before or ask.hosted or isinstance(decision, Queue):
+            return _set_aside(request, found, decision)
         case Refuse() | Steer():
             handler.check_current(attempt, request.target, found.state.head)
             return Dispatched(found=found, decision=decision, ask=ask, new=means.new)
@@ -71,6 +68,48 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
             return _begun(request, found, decision)
         case _:
             assert_never(decision)
+
+
+def _set_aside(request: Request, found: Found, decision: Queue | Steer) -> Dispatched:
+    """Record the answers that came with new text, and the text if it waits here.
+
+    A runner that asks tells it to its harness, and records it, by itself.
+    """
+    ask, means, steps = (
+        request.ask,
+        request.means,
+        steps_before(found, request.ask, decision.before),
+    )
+    if ask.hosted or isinstance(decision, Queue):
+        queued = e.InputQueued(
+            queue_id=means.queue_id,
+            request=RawJson(means.request),
+            steers=found.state.head.turn_id if isinstance(decision, Steer) else None,
+        )
+        steps.append(c.Note(event=queued, proposed=ask.batch is not None))
+    appended = carried_out(request, found, steps)
+    return Dispatched(found=found, decision=decision, ask=ask, new=means.new, appended=appended)
+
+
+def _in_line(ask: Ask) -> Queue:
+    if not ask.in_line:
+        raise InputsBefore
+    return Queue(behind="turn")
+
+
+def _is_behind(request: Request, found: Found, decision: Begin) -> bool:
+    """Tell whether inputs wait that this new text must not overtake.
+
+    What interrupts does not wait for its turn, nor what goes back in history first: it changes what
+    the others are said to.
+    """
+    ask = request.ask
+    comes = ask.hosted and ask.start is not None and ask.queue_id is None
+    if not comes or not found.state.head.queued or ask.policies.on_busy == "interrupt":
+        return False
+    if Step.REWIND in decision.before:
+        return False
+    return next_input(request.attempt.connection, request.target) is not None
 
 
 def refused(request: Request, refusal: Refuse) -> Appended:

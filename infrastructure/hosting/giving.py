@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from domain import events as e
-from domain.dispatch.outcomes import Deliver, Queue, Refuse
+from domain.dispatch.outcomes import Deliver, Queue, Refuse, Steer, Step
 from domain.refusals import Refusal
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer
@@ -114,14 +114,28 @@ class Giving:
         match done.decision:
             case Refuse() as refusal:
                 await self._note_refusal(asked, refusal)
-            case Queue():
-                return Took(dispatched=done, queue_id=asked.means.queue_id)
+            case Queue() | Steer() as waits:
+                return await self._waits(asked, done, waits, live)
             case Deliver() if live is not None:
                 await self._tell(live, done)
                 return Took(dispatched=done, live=live)
             case _:
                 pass
         return Took(dispatched=done)
+
+    async def _waits(
+        self, asked: Asked, done: Dispatched, decision: Queue | Steer, live: Live | None
+    ) -> Took:
+        """Tell what runs here of the answers that came with an input, and of the input itself."""
+        queue_id, head = asked.means.queue_id, done.found.state.head
+        runs = live is not None and live.turn_id == head.turn_id
+        if live is not None and runs and Step.TAKE_ANSWERS in decision.before:
+            await self._tell(live, done)
+        if isinstance(decision, Queue):
+            return Took(dispatched=done, queue_id=queue_id)
+        if live is not None and runs:
+            live.steer(queue_id)
+        return Took(dispatched=done, queue_id=queue_id, steers=head.turn_id)
 
     def _request(self, asked: Asked, attempt: Attempt) -> Request:
         return Request(

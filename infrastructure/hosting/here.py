@@ -18,12 +18,14 @@ from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.deletions import Deletions
+from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.live import Live
 from infrastructure.pool.pool import Pool
 from infrastructure.pool.seats import Seat, SeatKey
 from infrastructure.runner import Attempt
 
+NextInput = Callable[[Live, set[str]], Awaitable[Steered | None]]
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -42,6 +44,7 @@ class Here:
         closing: Whether no turn is begun any more.
         deletions: The sessions in which none is, since they are about to be deleted.
         promote: Has the input that waits longest in a session become a turn.
+        next_input: Returns the input that is told to a turn next, if it is none of these.
     """
 
     def __init__(self, log: Turnlog, owner: str) -> None:
@@ -56,6 +59,7 @@ class Here:
         self.counting: Final = log.counting
         self.owner: Final = owner
         self.promote: Callable[[Target], Awaitable[None]] = _nothing_waits
+        self.next_input: NextInput = _nothing_is_told
         self.pool: Final = Pool(
             log.settings.pool,
             now=log.now,
@@ -166,6 +170,11 @@ class Here:
             await self._log.write(write)
         except (Refusal, *UNREACHABLE) as error:
             _LOGGER.warning("an eviction is not on record: %s", type(error).__qualname__)
+
+
+async def _nothing_is_told(_: Live, __: set[str]) -> Steered | None:
+    """Tell nothing."""
+    return None
 
 
 async def _nothing_waits(_: Target) -> None:

@@ -22,11 +22,13 @@ from infrastructure.deleting import DELETED
 from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.configured import Configurations
+from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.queueing import PASSING, next_input
 from infrastructure.hosting.recovery import Recovery
 from infrastructure.hosting.seeds import UNANSWERED
+from infrastructure.hosting.steered import next_steered
 from infrastructure.hosting.taking import Taking
 from infrastructure.hosting.took import Took
 from infrastructure.pool.seats import SeatKey
@@ -57,6 +59,7 @@ class Hosting:
         self.take: Final = self._taking.take
         self.owner: Final = launching.here.owner
         launching.here.promote = self.promote
+        launching.here.next_input = self.next_input
         self.recovery = Recovery(log)
 
     @property
@@ -127,6 +130,16 @@ class Hosting:
         """
         ask = await self._read(target, request)
         return await self.take(target, replace(ask, owner=self.owner), Caller())
+
+    async def next_input(self, live: Live, passed: set[str]) -> Steered | None:
+        """Return the input that is told to a turn here next, if it is none of these."""
+        return await next_steered(self._log, self._read, live.target, live.turn_id, passed)
+
+    def steer(self, key: SeatKey, queue_id: str) -> None:
+        """Have the turn that runs here told an input that waits for it."""
+        live = self._launching.here.live(key)
+        if live is not None:
+            live.steer(queue_id)
 
     async def promote(self, target: Target) -> None:
         """Have the input that waits longest become a turn, if nothing is in its way.

@@ -37,6 +37,7 @@ class Live:
         dispatch_ms: How long it took until it was decided and recorded.
         starting: The task that starts its harness.
         cancelled: Why it is to stop, if it is stopped before it has a run.
+        steers: The inputs that are to be told to it while it runs.
     """
 
     target: Target
@@ -55,6 +56,7 @@ class Live:
     dispatch_ms: int = 0
     starting: "asyncio.Task[None] | None" = None
     settled: "asyncio.Future[Settled]" = field(default_factory=_open)
+    steers: set[str] = field(default_factory=set[str])
 
     @property
     def key(self) -> SeatKey:
@@ -65,6 +67,12 @@ class Live:
     def is_over(self) -> bool:
         """Tell whether its run has ended, and is not only paused."""
         return self.run is not None and self.run.is_over
+
+    def steer(self, queue_id: str) -> None:
+        """Have its harness told an input that waits, as soon as it has one."""
+        self.steers.add(queue_id)
+        if self.run is not None:
+            self.run.steer(queue_id)
 
     def tell(self, delta: Mapping[str, JsonValue]) -> None:
         """Pass a piece on to whoever watches."""

@@ -1,9 +1,9 @@
 """Which inputs of a session wait, and which one is next?"""
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, exists, func, select, text
 
 from domain import events as e
 from domain.json_text import parse
@@ -20,6 +20,8 @@ from infrastructure.view_rows import queued_of
 
 PASSING: Final = frozenset({"turn-in-progress", "compacting", "gate-open", "shutting-down"})
 """Refusals of an input that waits after which it goes on waiting."""
+GOING_BACK: Final = ("rewound", "reverted")
+"""The moves that somebody makes to go back in history, or forth again."""
 _WAITING: Final = Prepared(
     lambda _: (
         select(t.queue)
@@ -32,6 +34,30 @@ _WAITING: Final = Prepared(
 )
 
 
+def held(session_key: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    """Return what holds where nobody began a turn since somebody went back in history."""
+    newest = (
+        select(t.turns.c.started_version)
+        .where(t.turns.c.session_key == session_key)
+        .order_by(t.turns.c.number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    return exists().where(
+        t.moves.c.session_key == session_key,
+        text(f"moves.kind IN {GOING_BACK}"),
+        t.moves.c.version > func.coalesce(newest, 0),
+    )
+
+
+_HELD: Final = Prepared(lambda _: select(held(bindparam("session_key"))))
+
+
+def _is_held(connection: Connection, key: int) -> bool:
+    row = _HELD.run(connection, {"session_key": key}).first()
+    return row is not None and bool(row[0])
+
+
 def waiting(connection: Connection, key: int) -> Sequence[QueuedInput]:
     """Return the inputs that wait, first in, first out."""
     return [queued_of(row) for row in _WAITING.run(connection, {"session_key": key})]
@@ -41,12 +67,13 @@ def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | No
     """Return the id of the input that waits longest, and what it asked for; None if none does.
 
     One that waits for a runner is for the runner to take: it has an owner, and none comes before.
+    After a rewind all wait until somebody begins a turn: they were meant for another history.
     """
     try:
         key, head, _ = session_head(connection, target)
     except NoSuchSession:
         return None
-    if not head.queued:
+    if not head.queued or _is_held(connection, key):
         return None
     for each in waiting(connection, key):
         fact = fact_at(connection, key, each.queued_version)
@@ -86,15 +113,15 @@ def input_of(connection: Connection, target: Target, queue_id: str) -> bytes:
     return _request_of(fact_at(connection, key, queued_of(row).queued_version))
 
 
-def turn_of_input(connection: Connection, target: Target, queue_id: str) -> str | None:
-    """Return the turn that an input became; None if it became none, or waits.
+def known_input(connection: Connection, target: Target, queue_id: str) -> QueuedInput | None:
+    """Return what became of an input; None if the session has no such input.
 
     Raises:
         NoSuchSession: it is gone.
     """
     key, _, _ = session_head(connection, target)
     row = QUEUED.run(connection, {"session_key": key, "queue_id": queue_id}).first()
-    return None if row is None else queued_of(row).turn_id
+    return None if row is None else queued_of(row)
 
 
 def _request_of(fact: e.Fact | None) -> bytes:

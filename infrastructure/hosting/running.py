@@ -164,8 +164,11 @@ class Running:
                 mint=self._here.mint,
                 clock=loop_ms,
                 fan_out=lambda delta: self._tell(live, delta),
+                next_input=lambda passed: self._here.next_input(live, passed),
             ),
         )
+        for queue_id in live.steers:
+            live.run.steer(queue_id)
         if live.cancelled is not None:
             await self.leaving.left(live, await live.run.cancel(*live.cancelled))
             return

@@ -18,13 +18,14 @@ from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.became import Dispatched, Means
 from infrastructure.hosting.before import CameBefore, turn_of_same
+from infrastructure.hosting.beginning import InputsBefore
 from infrastructure.hosting.carrying import LOST, SUPERSEDED, NewSeat
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.giving import Giving
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live, Locks
 from infrastructure.hosting.outcomes import Finished, Lost, Paused
-from infrastructure.hosting.queueing import turn_of_input
+from infrastructure.hosting.queueing import known_input
 from infrastructure.hosting.seeds import json_of
 from infrastructure.hosting.timing import loop_ms
 from infrastructure.hosting.took import Asked, Took, finishes_first
@@ -56,6 +57,24 @@ class Taking:
         Raises:
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
+        try:
+            return await self._take(target, ask, caller, request, once)
+        except InputsBefore:
+            await self._launching.here.promote(target)
+        in_line = ask.policies.on_busy in {"queue", "steer"}
+        try:
+            return await self._take(target, replace(ask, in_line=in_line), caller, request, once)
+        except InputsBefore:  # the one that comes first cannot begin now, and so nor can this one
+            return Took(dispatched=None, full=1)
+
+    async def _take(
+        self,
+        target: Target,
+        ask: Ask,
+        caller: Caller,
+        request: bytes,
+        once: IdempotencyKey | None,
+    ) -> Took:
         key = SeatKey(target.project_id, target.session_id)
         ask = replace(self._completed(ask), came_ms=loop_ms())
         async with self.locks.of(key):
@@ -77,11 +96,12 @@ class Taking:
 
     async def _before(self, target: Target, before: CameBefore) -> Took:
         """Return what became of a request that came before under the same key."""
-        turn_id, queue_id = before.turn_id, before.queue_id
+        turn_id, queue_id, steers = before.turn_id, before.queue_id, None
         if queue_id is not None:
-            turn_id = await self._log.read(lambda c: turn_of_input(c, target, queue_id))
+            known = await self._log.read(lambda c: known_input(c, target, queue_id))
+            turn_id, steers = (None, None) if known is None else (known.turn_id, known.steers)
         waits = queue_id if turn_id is None else None
-        return Took(dispatched=None, again=turn_id, queue_id=waits, replayed=True)
+        return Took(dispatched=None, again=turn_id, queue_id=waits, steers=steers, replayed=True)
 
     def _completed(self, ask: Ask) -> Ask:
         """Have a request say which configuration it asks for: its own, or else the session's.
@@ -90,6 +110,9 @@ class Taking:
             NoSuchHarness: it would begin a turn on one that there is not.
         """
         ask = replace(ask, lease_s=self._launching.lease_s)
+        if ask.configure is not None and ask.policies.on_busy == "steer":
+            # What runs goes on with the configuration that it has.
+            ask = replace(ask, policies=replace(ask.policies, on_busy="queue"))
         if self._launching.here.closing:
             ask = replace(ask, standing="shutting-down")
         if ask.configure is not None:

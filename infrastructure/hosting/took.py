@@ -19,6 +19,7 @@ class Took:
         live: The turn that runs by it; None if none does here.
         full: No harness could be started now: after so many seconds it is worth trying again.
         queue_id: The input waits under this id.
+        steers: It waits to be told to this turn, which runs.
         again: The turn that this request began when it came before.
         replayed: Whether it came before, and nothing comes of it now.
     """
@@ -27,6 +28,7 @@ class Took:
     live: Live | None = None
     full: int | None = None
     queue_id: str | None = None
+    steers: str | None = None
     again: str | None = None
     replayed: bool = False
 

@@ -13,7 +13,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../turns, that answers": Budget(74, 60, 40, 3),
     "POST /approvals/{id}, once more": Budget(12, 11, 16, 0),
     "POST .../turns, that waits": Budget(11, 10, 7, 1),
-    "GET .../queue": Budget(2, 2, 4, 0),
+    "GET .../queue": Budget(3, 3, 4, 0),
     "DELETE .../queue/{id}": Budget(7, 6, 2, 1),
     "DELETE /pool/{session_id}": Budget(7, 6, 2, 1),
     "POST .../readiness/accept": Budget(13, 8, 4, 1),

@@ -90,7 +90,6 @@ def test_the_same_words_twice_are_two_turns(chat: Chat) -> None:
         ({"messages": [user("a"), user("b")]}, "/messages/1"),
         ({"messages": [{"role": "nobody", "content": "a"}]}, "/messages/0/role"),
         ({"messages": [{"role": "system", "content": "Be kind."}]}, "/messages/0"),
-        ({"messages": [user("a")], "on_busy": "steer"}, "/on_busy"),
         ({"messages": [user("a")], "on_busy": "wait"}, "/on_busy"),
         ({"messages": [user("a")], "format": "smoke"}, "/format"),
         ({"messages": [user("a")], "extra": 1}, "/extra"),
