@@ -109,6 +109,10 @@ def _send(
         known["session_id"] = "lossy"
         lost = event("records-lost", count=None, reason="unknown")
         append(client, "lossy", batch(1, lost, *turn("t"), producer="losing"))
+    if relative.endswith("/purge"):
+        known["session_id"] = "deleted"
+        client.post("/sessions", json={"session_id": "deleted"})
+        client.delete("/sessions/deleted")
     url = relative.format(**known)
     return client.request(method, url, json=example, headers={"content-type": media})
 
