@@ -65,6 +65,25 @@ _BEHIND: Final = {
 _COUNTS: Final = dict.fromkeys(
     ("records", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), _NUMBER
 )
+_SPENT: Final = {
+    **_COUNTS,
+    "costs": {
+        "type": "array",
+        "description": "Exact decimals, by currency.",
+        "items": _shape(amount=_TEXT, currency=_MAYBE),
+    },
+    "priced": {"type": "integer", "description": "Records that the table of prices priced."},
+    "unpriced": {"type": "integer", "description": "Records without an amount or a price."},
+}
+_ENDED: Final = _shape(
+    completed=_NUMBER,
+    failed=_NUMBER,
+    interrupted=_NUMBER,
+    success_rate={
+        "type": ["number", "null"],
+        "description": "Of those that completed or failed, the part that completed.",
+    },
+)
 
 _STATUS: Final[Json] = {
     "type": "string",
@@ -263,8 +282,9 @@ SCHEMAS: Final[dict[str, Json]] = {
         **_BEHIND,
     ),
     "Used": _shape(
-        items={"type": "array", "items": _shape(**_COUNTS, costs=_OBJECTS)},
-        total=_shape(**_COUNTS, costs=_OBJECTS),
+        items={"type": "array", "items": _with(_shape(**_SPENT), turns=_ENDED)},
+        next_cursor=_MAYBE,
+        total=_shape(**_SPENT, turns=_ENDED),
         **_BEHIND,
     ),
     "AuditLine": _with(
@@ -581,7 +601,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Mint Epoch": ("The epoch, and the turns that the one before left open.", None),
     "Stream Project Events": ("Server-sent events, until the caller leaves.", None),
     "Project Usage": ("A page of what was used, and the sum of all.", _named("Used")),
-    "Session Usage": ("What the session used, by model.", _named("Used")),
+    "Session Usage": ("A page of what the session used, and the sum of all.", _named("Used")),
     "Search Project": ("A page of texts that were found.", _named("Found")),
     "Store Blob": ("The bytes are kept.", _named("Blob")),
     "Metrics": ("What is counted, as Prometheus reads it.", None),

@@ -168,9 +168,9 @@ class GateDecidedBody(Body):
 
 
 class UsageRecordedBody(Body):
-    """A model was used."""
+    """A model was used, in a turn or between two."""
 
-    turn_id: Text
+    turn_id: Text | None = None
     model: Text
     input_tokens: Count
     output_tokens: Count

@@ -5,6 +5,7 @@ from typing import Final
 
 from api.shapes import Shape
 from infrastructure.reading.usage import By, UsageItem
+from projections.usage import amount
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -14,7 +15,10 @@ def item_shape(item: UsageItem, by: By) -> Shape:
     name = item.name
     if by == "day":
         name = (_EPOCH + timedelta(days=int(item.key))).date().isoformat()
-    return {by: name} | usage_shape(item)
+    shape = {by: name} | usage_shape(item)
+    if by == "model":
+        del shape["turns"]
+    return shape
 
 
 def usage_shape(item: UsageItem) -> Shape:
@@ -27,9 +31,17 @@ def usage_shape(item: UsageItem) -> Shape:
         "cache_read_tokens": usage.cache_read_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
         "costs": [
-            {"amount": each.cost, "currency": currency or None}
-            for currency, each in item.costs.items()
+            {"amount": amount(pico), "currency": currency or None}
+            for currency, pico in item.costs.items()
         ],
+        "priced": item.priced,
+        "unpriced": item.unpriced,
+        "turns": {
+            "completed": usage.completed,
+            "failed": usage.failed,
+            "interrupted": usage.interrupted,
+            "success_rate": usage.success_rate,
+        },
     }
 
 

@@ -131,8 +131,9 @@ def _check_kept(
     match event:
         case e.HarnessStarted() | e.HarnessParked() | e.HarnessResumed() | e.HarnessEvicted():
             check_harness(state, event)
-        case e.UsageRecorded():
-            running_turn(state, event.turn_id)
+        case e.UsageRecorded(turn_id=turn_id):
+            if turn_id is not None:
+                running_turn(state, turn_id)
             _check_usage(event)
         case e.DataRecorded(kind=kind, turn_id=turn_id):
             check_name(kind, "kind")

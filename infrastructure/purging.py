@@ -30,7 +30,7 @@ from infrastructure import tables as t
 from infrastructure.blobs import completed
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.followers.search import remove_texts
-from infrastructure.followers.usage import summed, told_of
+from infrastructure.followers.usage import TYPES, summed, told_of
 from infrastructure.lookup import find_head
 from infrastructure.prepared import end_pipeline
 from infrastructure.reading.whole_log import Found
@@ -222,7 +222,7 @@ def _used(connection: Connection, target: Target, key: int) -> Iterator[Found]:
     statement = (
         select(*COLUMNS)
         .select_from(WITH_BODIES)
-        .where(t.events.c.session_key == key, t.events.c.type == "usage-recorded")
+        .where(t.events.c.session_key == key, t.events.c.type.in_(TYPES))
         .order_by(t.events.c.version)
     )
     for row in connection.execute(statement):

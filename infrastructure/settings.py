@@ -30,7 +30,9 @@ from infrastructure.harness.definitions import (
 from infrastructure.pool.limits import MEANINGS as POOL_MEANINGS
 from infrastructure.pool.limits import RANGES as POOL_RANGES
 from infrastructure.pool.limits import PoolLimits
+from infrastructure.prices import BadPrice, prices_of
 from infrastructure.spawning import SPAWNING_TOOLS
+from projections.prices import NO_PRICES, Prices
 from infrastructure.restart_policy import MEANINGS as RESTART_MEANINGS
 from infrastructure.restart_policy import RANGES as RESTART_RANGES
 from infrastructure.restart_policy import RestartPolicy
@@ -39,6 +41,7 @@ PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
 HARNESS_MARK: Final = "TURNLOG_HARNESS"
 HARNESSES: Final = "harnesses"
+PRICES: Final = "prices"
 TRUE: Final = frozenset({"1", "true", "yes", "on"})
 FALSE: Final = frozenset({"0", "false", "no", "off"})
 DRIVERS: Final = frozenset({"sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg"})
@@ -93,6 +96,7 @@ class Settings:
         deleted_keep_days: So many days after its deletion a session is purged; None for never.
         restarts: How this process ends, and what it does about what a killed one left.
         pool: How many harnesses are kept alive between turns, and for how long.
+        prices: What models' tokens cost that told no amount.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
     """
 
@@ -115,6 +119,7 @@ class Settings:
     deleted_keep_days: int | None = 30
     restarts: RestartPolicy = field(default_factory=RestartPolicy)
     pool: PoolLimits = field(default_factory=PoolLimits)
+    prices: Prices = NO_PRICES
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -200,6 +205,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         deleted_keep_days=_days(given, "deleted_keep_days"),
         restarts=_restarts(given),
         pool=_pool(given),
+        prices=_prices(given),
         sources={name: given.source(name) for name in MEANINGS},
     )
 
@@ -218,6 +224,7 @@ class _Given:
         self.file: Path | None = None
         self._values: Mapping[str, str] = {}
         self.harnesses: object = {}
+        self.prices: object = {}
         if environment.get(FILE_NAME):
             self.file = Path(environment[FILE_NAME]).expanduser()
         elif look and default_file().is_file():
@@ -225,6 +232,7 @@ class _Given:
         if self.file is not None:
             found = _read(self.file)
             self.harnesses = found.pop(HARNESSES, {})
+            self.prices = found.pop(PRICES, {})
             self._values = {name: _text(name, value, self.file) for name, value in found.items()}
 
     def text(self, name: str) -> str:
@@ -311,6 +319,13 @@ def _harnesses(given: _Given, timeouts: Timeouts) -> Mapping[str, Definition]:
     try:
         return definitions(given.harnesses, timeouts)
     except BadDefinition as error:
+        raise BadSetting(f"{error}, in {given.file}") from error
+
+
+def _prices(given: _Given) -> Prices:
+    try:
+        return prices_of(given.prices)
+    except BadPrice as error:
         raise BadSetting(f"{error}, in {given.file}") from error
 
 

@@ -673,6 +673,7 @@ usage = Table(
     Column("day", Integer, primary_key=True),
     Column("model", String, primary_key=True),
     Column("currency", String, primary_key=True),
+    Column("costed", Boolean, primary_key=True),
     Column("project_id", String, nullable=False),
     Column("records", BigInteger, nullable=False),
     Column("input_tokens", BigInteger, nullable=False),
@@ -682,6 +683,9 @@ usage = Table(
     Column("costs", BigInteger, nullable=False),
     Column("cost_units", BigInteger, nullable=False),
     Column("cost_pico", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("interrupted", BigInteger, nullable=False),
     Index("ix_usage_project_day", "generation", "project_id", "day"),
 )
 

@@ -4,15 +4,17 @@ Tokens are whole numbers; an amount is summed exactly to a million-millionth, ea
 itself. A cost that is no amount counts as none: it stays in the log as it was told.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
 from typing import Final
 
 from domain import events as e
 from domain.json_text import JsonValue
 from domain.raw_json import without_raw
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 PICO: Final = 10**12
 DAY: Final = 24 * 3600 * 10**6
 """Microseconds."""
@@ -32,6 +34,7 @@ class Usage:
         costs: How many of them told an amount.
         cost_units: The amount's whole units, rounded down.
         cost_pico: The rest of it, in million-millionths.
+        completed, failed, interrupted: Turns that ended so; whoever stopped one has not failed.
     """
 
     records: int = 0
@@ -42,9 +45,17 @@ class Usage:
     costs: int = 0
     cost_units: int = 0
     cost_pico: int = 0
+    completed: int = 0
+    failed: int = 0
+    interrupted: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in NAMES})
+
+    @property
+    def pico(self) -> int:
+        """Return the amount in million-millionths."""
+        return self.cost_units * PICO + self.cost_pico
 
     @property
     def cost(self) -> str:
@@ -53,10 +64,24 @@ class Usage:
         >>> Usage(cost_units=-1, cost_pico=PICO // 4).cost, Usage(cost_units=3).cost
         ('-0.75', '3')
         """
-        total = self.cost_units * PICO + self.cost_pico
-        whole, rest = divmod(abs(total), PICO)
-        digits = f"{rest:012}".rstrip("0")
-        return f"{'-' if total < 0 else ''}{whole}{'.' if digits else ''}{digits}"
+        return amount(self.pico)
+
+    @property
+    def success_rate(self) -> float | None:
+        """Return which part of the turns that came to an end by themselves did not fail.
+
+        >>> Usage(completed=2, failed=1, interrupted=7).success_rate
+        0.6667
+        """
+        ended = self.completed + self.failed
+        return round(self.completed / ended, 4) if ended else None
+
+
+def amount(pico: int) -> str:
+    """Return so many million-millionths as a decimal."""
+    whole, rest = divmod(abs(pico), PICO)
+    digits = f"{rest:012}".rstrip("0")
+    return f"{'-' if pico < 0 else ''}{whole}{'.' if digits else ''}{digits}"
 
 
 NAMES: Final = tuple(field.name for field in fields(Usage))
@@ -71,12 +96,22 @@ class Used:
     usage: Usage
 
 
+ENDS: Final[Mapping[str, Usage]] = MappingProxyType(
+    {
+        "turn-completed": Usage(completed=1),
+        "turn-failed": Usage(failed=1),
+        "turn-interrupted": Usage(interrupted=1),
+    }
+)
+"""What the facts that end a turn add, under no model."""
+
+
 def used(fact: e.Fact) -> Used | None:
     """Return what a fact tells of usage."""
     if not isinstance(fact, e.UsageRecorded):
         return None
-    amount, currency = _cost(without_raw(fact.cost))
-    pico = 0 if amount is None else int((amount * PICO).to_integral_value())
+    told, currency = _cost(without_raw(fact.cost))
+    pico = 0 if told is None else int((told * PICO).to_integral_value())
     return Used(
         model=_name(fact.model, MODEL_LIMIT),
         currency=currency,
@@ -86,7 +121,7 @@ def used(fact: e.Fact) -> Used | None:
             output_tokens=_count(fact.output_tokens),
             cache_read_tokens=_count(fact.cache_read_tokens),
             cache_write_tokens=_count(fact.cache_write_tokens),
-            costs=0 if amount is None else 1,
+            costs=0 if told is None else 1,
             cost_units=pico // PICO,
             cost_pico=pico % PICO,
         ),
@@ -110,17 +145,17 @@ def _count(tokens: int | None) -> int:
 def _cost(value: JsonValue) -> tuple[Decimal | None, str]:
     if not isinstance(value, dict):
         return _amount(value), ""
-    amount, currency = _amount(value.get("amount")), value.get("currency")
-    if amount is None or not isinstance(currency, str):
-        return amount, ""
-    return amount, _name(currency, CURRENCY_LIMIT).upper()
+    told, currency = _amount(value.get("amount")), value.get("currency")
+    if told is None or not isinstance(currency, str):
+        return told, ""
+    return told, _name(currency, CURRENCY_LIMIT).upper()
 
 
 def _amount(value: JsonValue) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     try:
-        amount = Decimal(str(value))
+        told = Decimal(str(value))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and abs(amount) < MOST else None
+    return told if told.is_finite() and abs(told) < MOST else None

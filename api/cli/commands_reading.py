@@ -219,9 +219,9 @@ def diff_command(
 def usage_command(
     session: MaybeSession = None,
     by: Annotated[
-        Literal["session", "model", "day"],
-        typer.Option("--by", help="What to sum up by; a session's is by model."),
-    ] = "day",
+        Literal["session", "model", "day"] | None,
+        typer.Option("--by", help="What to sum up by: by day, a session's by model."),
+    ] = None,
     first: FirstDay = None,
     last: LastDay = None,
     limit: Limit = 200,
@@ -233,6 +233,7 @@ def usage_command(
     from api.cli.using import show_usage
     from api.cli.wanted import UsageFilter
 
+    by = by or ("day" if session is None else "model")
     wanted = UsageFilter(by=by, session_id=session, first=first, last=last)
     show_usage(project, url, wanted, limit, as_json=as_json)
 

@@ -134,8 +134,7 @@ class Remote:
     def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
         """Yield what was used, in the order of its keys."""
         if wanted.session_id is not None:
-            members = raw_members(self._document(_path(wanted.session_id, "usage")))
-            yield from raw_items(members["items"])
+            yield from self._pages(_path(wanted.session_id, "usage"), {"by": wanted.by})
             return
         query = {"by": wanted.by, "from": wanted.first, "to": wanted.last}
         yield from self._pages("/usage", query)

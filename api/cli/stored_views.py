@@ -30,21 +30,20 @@ PAGE: Final = 200
 def stored_usage(log: Turnlog, project_id: str, wanted: UsageFilter) -> Iterator[bytes]:
     """Yield what was used, in the order of its keys."""
     key = _session_key(log, project_id, wanted.session_id)
-    by = wanted.by if key is None else "model"
     _catch_up(log, "usage")
     after: Key | None = None
     while True:
         query = UsageQuery(
             project_id=project_id,
-            by=by,
-            session_key=key,
+            by=wanted.by,
+            session_keys=None if key is None else (key,),
             first_day=None if wanted.first is None else day_number(wanted.first),
             last_day=None if wanted.last is None else day_number(wanted.last),
             after=after,
             limit=PAGE,
         )
-        found = log.read_now(partial(usage_by, query=query))
-        yield from (dumped(item_shape(item, by)) for item in found)
+        found = log.read_now(partial(usage_by, query=query, prices=log.settings.prices))
+        yield from (dumped(item_shape(item, wanted.by)) for item in found)
         if len(found) < PAGE:
             return
         after = found[-1].key

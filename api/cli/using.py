@@ -14,13 +14,14 @@ from api.cli.wanted import UsageFilter
 from domain.json_text import JsonValue, parse
 
 LONGEST: Final = 48
-COLUMNS: Final = ("RECORDS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
+COLUMNS: Final = ("RECORDS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED", "COST")
 NAMES: Final = (
     "records",
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
     "cache_write_tokens",
+    "unpriced",
 )
 
 
@@ -33,7 +34,7 @@ def show_usage(
         if as_json:
             write_lines(islice(items, limit))
         else:
-            _write_table(items, "model" if wanted.session_id else wanted.by, limit)
+            _write_table(items, wanted.by, limit)
 
 
 def _write_table(items: Iterator[bytes], by: str, limit: int) -> None:

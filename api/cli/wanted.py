@@ -39,9 +39,9 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFilter:
-    """Which usage: of a session, by model; else by `by`. Days are `2026-01-31`, inclusive."""
+    """Which usage, and what it is summed up by. Days are `2026-01-31`, inclusive."""
 
-    by: Literal["session", "model", "day"] = "day"
+    by: Literal["session", "model", "day"]
     session_id: str | None = None
     first: str | None = None
     last: str | None = None

@@ -1,7 +1,7 @@
 """Usage: tokens and cost, by session, model or day."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection, select
@@ -16,8 +16,10 @@ from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.reading.sessions import session_head
 from infrastructure.reading.usage import VIEW, By, Key, UsageQuery, total, usage_by
+from projections.prices import Prices
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
+MOST: Final = 200
 Grouping = Annotated[Literal["session", "model", "day"], Query(description="What to sum up by.")]
 
 
@@ -37,7 +39,11 @@ async def project_usage(
     limit: Limit = DEFAULT_LIMIT,
     page: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
-    """Sum up what the models used. The view follows the log: `lag` says how far behind it is."""
+    """Sum up what the models used, and how turns ended.
+
+    Records that told no amount are priced by the settings' prices as they are now. The view follows
+    the log: `lag` says how far behind it is.
+    """
     parameters: Shape = {"route": "usage", "project": project_id, "by": by, "days": [first, last]}
     query = UsageQuery(
         project_id=project_id,
@@ -49,13 +55,8 @@ async def project_usage(
     )
 
     def look(connection: Connection) -> Shape:
-        found = usage_by(connection, query)
-        shown = found[:limit]
-        following = cursor([shown[-1].key], parameters) if len(found) > limit else None
         return {
-            "items": [item_shape(item, by) for item in shown],
-            "next_cursor": following,
-            "total": usage_shape(total(connection, replace(query, after=None))),
+            **_page(connection, query, parameters, log.settings.prices),
             **through(log, connection, VIEW),
         }
 
@@ -64,22 +65,51 @@ async def project_usage(
 
 
 @router.get("/sessions/{session_id}/usage")
-async def session_usage(target: Session, log: Log, wait: Wait) -> Response:
-    """Sum up what the models used in a session, by model. `lag` says how far behind it is."""
+async def session_usage(
+    target: Session,
+    log: Log,
+    wait: Wait,
+    by: Grouping = "model",
+    limit: Limit = MOST,
+    page: Annotated[Cursor, Query(alias="cursor")] = None,
+) -> Response:
+    """Sum up what the models used in a session, and how its turns ended.
+
+    `lag` says how far behind the view is.
+    """
+    parameters: Shape = {"route": "session-usage", "session": target.session_id, "by": by}
+    after = _after(page, by, parameters)
 
     def look(connection: Connection) -> Shape:
         key, _, __ = session_head(connection, target)
-        query = UsageQuery(project_id=target.project_id, by="model", session_key=key, limit=200)
+        query = UsageQuery(
+            project_id=target.project_id,
+            by=by,
+            session_keys=(key,),
+            after=after,
+            limit=limit + 1,
+        )
         reached = through(log, connection, VIEW)
         return {
-            "items": [item_shape(item, "model") for item in usage_by(connection, query)],
-            "total": usage_shape(total(connection, query)),
+            **_page(connection, query, parameters, log.settings.prices),
             "through_version": _version(connection, key, int(str(reached["through_position"]))),
             **reached,
         }
 
     headers = await caught_up(log, VIEW, wait)
     return Response(dumped(await log.read(look, long=True)), headers=headers, media_type=MEDIA)
+
+
+def _page(connection: Connection, query: UsageQuery, parameters: Shape, prices: Prices) -> Shape:
+    """Return a page of sums, of which `query` asks for one more, and the sum of all."""
+    limit = query.limit - 1
+    found = usage_by(connection, query, prices)
+    shown = found[:limit]
+    return {
+        "items": [item_shape(item, query.by) for item in shown],
+        "next_cursor": cursor([shown[-1].key], parameters) if len(found) > limit else None,
+        "total": usage_shape(total(connection, replace(query, after=None), prices)),
+    }
 
 
 def _day(text: str | None, name: str) -> int | None:

@@ -6,9 +6,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRecorded:
-    """A model was used. Tokens are counts; `cost` is an amount, or an amount with its currency."""
+    """A model was used, in a turn or between two.
 
-    turn_id: str
+    Tokens are counts; `cost` is an amount, or an amount with its currency.
+    """
+
+    turn_id: str | None = None
     model: str
     input_tokens: int
     output_tokens: int

@@ -1,4 +1,8 @@
-"""How does `usage` follow the log? Sums by session, day, model and currency."""
+"""How does `usage` follow the log? Sums by session, day, model and currency.
+
+What told an amount of its own is summed apart from what did not: the latter is priced when it is
+read.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,13 +15,15 @@ from domain.events import SessionPurged
 from domain.raw_json import RawJson, dumped, without_raw
 from infrastructure import tables as t
 from infrastructure.followers.follower import Write
-from infrastructure.mapper import recorded_of
+from infrastructure.mapper import StoredFact, recorded_of
 from infrastructure.prepared import Prepared
 from infrastructure.reading.whole_log import Found
-from projections.usage import FOLD_VERSION, NAMES, PICO, Usage, day_of, used
+from projections.usage import ENDS, FOLD_VERSION, NAMES, PICO, Usage, Used, day_of, used
 
-UsageKey: TypeAlias = tuple[int, str, int, str, str]
-"""Session key, project, day, model, currency."""
+UsageKey: TypeAlias = tuple[int, str, int, str, str, bool]
+"""Session key, project, day, model, currency, and whether it told an amount."""
+TYPES: Final = ("usage-recorded", *ENDS)
+"""The types of the facts that are summed."""
 _U: Final = t.usage.c
 
 
@@ -26,7 +32,7 @@ class UsageFollower:
 
     name = "usage"
     fold_version = FOLD_VERSION
-    types: Sequence[str] = ("usage-recorded", "session-purged")
+    types: Sequence[str] = (*TYPES, "session-purged")
 
     def begin(self, connection: Connection, generation: int) -> None:
         """Nothing: there are no rows yet."""
@@ -57,14 +63,21 @@ def summed(facts: Iterable[Found]) -> Mapping[UsageKey, Usage]:
     """Return the sums of what facts tell, by key."""
     sums: defaultdict[UsageKey, Usage] = defaultdict(Usage)
     for session_key, stored in facts:
-        told = used(recorded_of(stored).event)
+        told = _told(stored)
         if told is not None:
             envelope = stored.envelope
-            moment = envelope.occurred_at or envelope.recorded_at
-            project_id = envelope.project_id
-            key = (session_key, project_id, day_of(moment), told.model, told.currency)
+            day = day_of(envelope.occurred_at or envelope.recorded_at)
+            costed = told.usage.costs > 0
+            key = (session_key, envelope.project_id, day, told.model, told.currency, costed)
             sums[key] += told.usage
     return dict(sums)
+
+
+def _told(stored: StoredFact) -> Used | None:
+    end = ENDS.get(stored.envelope.type)
+    if end is not None:
+        return Used(model="", currency="", usage=end)
+    return used(recorded_of(stored).event)
 
 
 def told_of(sums: Mapping[UsageKey, Usage]) -> RawJson:
@@ -72,7 +85,7 @@ def told_of(sums: Mapping[UsageKey, Usage]) -> RawJson:
     rows = [
         {"day": day, "model": model, "currency": currency}
         | {name: value for name in NAMES if (value := getattr(usage, name))}
-        for (_, _, day, model, currency), usage in sorted(sums.items(), key=lambda item: item[0])
+        for (_, _, day, model, currency, _), usage in sorted(sums.items(), key=lambda item: item[0])
     ]
     return RawJson(dumped(rows))
 
@@ -86,8 +99,9 @@ def _kept(found: Found) -> Mapping[UsageKey, Usage]:
         match row:
             case {"day": int(day), "model": str(model), "currency": str(currency), **rest}:
                 counts = {name: n for name in NAMES if isinstance(n := rest.get(name), int)}
-                key = (found.session_key, project_id, day, model, currency)
-                sums[key] = Usage(**counts)
+                usage = Usage(**counts)
+                costed = usage.costs > 0
+                sums[found.session_key, project_id, day, model, currency, costed] = usage
             case _:
                 pass  # whatever wrote it, it is nothing that can be summed
     return sums
@@ -106,7 +120,7 @@ def remove_sessions(connection: Connection, table: Any, generation: int, limit: 
 
 
 def _row(generation: int, key: UsageKey, usage: Usage) -> dict[str, object]:
-    session_key, project_id, day, model, currency = key
+    session_key, project_id, day, model, currency, costed = key
     return {
         "generation": generation,
         "session_key": session_key,
@@ -114,6 +128,7 @@ def _row(generation: int, key: UsageKey, usage: Usage) -> dict[str, object]:
         "day": day,
         "model": model,
         "currency": currency,
+        "costed": costed,
         **{name: getattr(usage, name) for name in NAMES},
     }
 

@@ -454,6 +454,7 @@ def upgrade() -> None:
         sa.Column("day", sa.Integer(), nullable=False),
         sa.Column("model", sa.String(), nullable=False),
         sa.Column("currency", sa.String(), nullable=False),
+        sa.Column("costed", sa.Boolean(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("records", sa.BigInteger(), nullable=False),
         sa.Column("input_tokens", sa.BigInteger(), nullable=False),
@@ -463,8 +464,17 @@ def upgrade() -> None:
         sa.Column("costs", sa.BigInteger(), nullable=False),
         sa.Column("cost_units", sa.BigInteger(), nullable=False),
         sa.Column("cost_pico", sa.BigInteger(), nullable=False),
+        sa.Column("completed", sa.BigInteger(), nullable=False),
+        sa.Column("failed", sa.BigInteger(), nullable=False),
+        sa.Column("interrupted", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint(
-            "generation", "session_key", "day", "model", "currency", name=op.f("pk_usage")
+            "generation",
+            "session_key",
+            "day",
+            "model",
+            "currency",
+            "costed",
+            name=op.f("pk_usage"),
         ),
     )
     op.create_index(

@@ -78,6 +78,43 @@ def test_usage_is_paged_by_any_key(client: httpx.Client, server: Served) -> None
         assert [name[1:] for name in seen] == ["0", "1", "2"]
 
 
+def test_usage_of_a_session_is_summed_as_asked_and_paged(
+    client: httpx.Client, server: Served
+) -> None:
+    record(client, "s1", tokens("m1", 10), tokens("m2", 5), tokens("m3", 1))
+    caught_up(server)
+
+    first = client.get("/sessions/s1/usage", params={"limit": 2}).json()
+    cursor = {"limit": 2, "cursor": first["next_cursor"]}
+    rest = client.get("/sessions/s1/usage", params=cursor).json()
+    by_day = client.get("/sessions/s1/usage", params={"by": "day"}).json()
+    by_session = client.get("/sessions/s1/usage", params={"by": "session"}).json()
+
+    assert [item["model"] for item in [*first["items"], *rest["items"]]] == ["m1", "m2", "m3"]
+    assert rest["next_cursor"] is None
+    assert first["total"]["unpriced"] == 3
+    assert [item["input_tokens"] for item in by_day["items"]] == [16]
+    assert [(item["session"], item["unpriced"]) for item in by_session["items"]] == [("s1", 3)]
+
+
+def test_turns_are_told_apart_by_how_they_ended(client: httpx.Client, server: Served) -> None:
+    record(client, "s1", tokens("m1", 10))
+    body: Json = {"type": "turn-interrupted", "data": {"turn_id": "t1", "reason": "stop"}}
+    batch: Json = {"producer": {"id": "p1", "epoch": 1, "sequence": 2}, "events": [body]}
+    assert client.post("/sessions/s1/events", json=batch).status_code == 201
+    caught_up(server)
+
+    answer = client.get("/usage", params={"by": "model"}).json()
+
+    assert answer["total"]["turns"] == {
+        "completed": 0,
+        "failed": 0,
+        "interrupted": 1,
+        "success_rate": None,
+    }
+    assert "turns" not in answer["items"][0]
+
+
 def test_a_day_that_is_none_is_refused(client: httpx.Client) -> None:
     answer = client.get("/usage", params={"from": "2026-02-30"})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-value")

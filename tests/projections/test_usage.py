@@ -6,7 +6,7 @@ import pytest
 
 from domain import events as e
 from domain.raw_json import RawJson
-from projections.usage import MOST_TOKENS, Usage, day_of, used
+from projections.usage import ENDS, MOST_TOKENS, Usage, day_of, used
 
 
 def told(cost: object = None, **more: int) -> e.UsageRecorded:
@@ -68,3 +68,10 @@ def test_other_facts_tell_nothing_and_names_fit_every_database() -> None:
 def test_a_day_is_one_of_utc() -> None:
     day = 24 * 3600 * 10**6
     assert [day_of(0), day_of(day - 1), day_of(day), day_of(-1)] == [0, 0, 1, -1]
+
+
+def test_a_turn_that_was_stopped_has_not_failed() -> None:
+    ended = ENDS["turn-completed"] + ENDS["turn-interrupted"] + ENDS["turn-interrupted"]
+    assert (ended.interrupted, ended.failed, ended.success_rate) == (2, 0, 1.0)
+    assert (ended + ENDS["turn-failed"]).success_rate == 0.5
+    assert ENDS["turn-interrupted"].success_rate is None

@@ -26,7 +26,7 @@ def test_usage_is_brought_up_to_date_and_summed(written: Turnlog) -> None:
     assert [each["model"] for each in written.well("usage", "s2", "--json").documents] == ["m2"]
     table = written.well("usage", "--by", "session").text
     assert table.splitlines()[0].split()[:2] == ["SESSION", "RECORDS"]
-    assert table.splitlines()[1].split() == ["s1", "1", "10", "1", "0", "0", "0.1"]
+    assert table.splitlines()[1].split() == ["s1", "1", "10", "1", "0", "0", "0", "0.1"]
     assert written.run("usage", "none").code == 1
     assert written.run("usage", "--from", "2026-02-30").code == 2
 

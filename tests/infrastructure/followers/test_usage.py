@@ -1,7 +1,11 @@
 """Usage follows the log: sums by session, model and day, each record once."""
 
+from domain.commands import Proposal
+from infrastructure.reading.usage import UsageItem, UsageQuery, total, usage_by
+from projections.prices import Price, Prices
+from projections.usage import amount
 from tests.infrastructure.followers.watching import begun, following, spent, used
-from tests.infrastructure.writing import NEW_YEAR, SECOND, Store
+from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose
 
 DAY = 24 * 3600 * SECOND
 
@@ -34,11 +38,95 @@ def test_amounts_are_summed_exactly_and_each_currency_by_itself(store: Store) ->
     with following(store) as views:
         views.catch_up("usage")
     [item] = used(store)
-    assert {currency: usage.cost for currency, usage in item.costs.items()} == {
+    assert {currency: amount(pico) for currency, pico in item.costs.items()} == {
         "": "0.3",
         "USD": "-1.499999999999",
     }
     assert item.usage.records == 7
+
+
+def test_what_told_no_amount_is_priced_when_it_is_read_or_counted_as_unpriced(
+    store: Store,
+) -> None:
+    store.append(
+        [
+            begun("t1", "go"),
+            spent("t1", 10, "opus-1", cost="null"),
+            spent("t1", 5, "opus-1", cost='{"amount":"1","currency":"EUR"}'),
+            spent("t1", 7, "unknown", cost="null"),
+        ]
+    )
+    with following(store) as views:
+        views.catch_up("usage")
+
+    free, cheap, dear = (whole(store, prices) for prices in (Prices(), priced(1), priced(2)))
+
+    assert (told(free), free.priced, free.unpriced) == ({"EUR": "1"}, 0, 2)
+    assert (told(cheap), cheap.priced, cheap.unpriced) == ({"EUR": "1.000012"}, 1, 1)
+    assert told(dear) == {"EUR": "1.000024"}
+
+
+def test_turns_are_counted_by_how_they_ended_and_belong_to_no_model(store: Store) -> None:
+    for number, end in enumerate(("completed", "failed", "interrupted", "completed")):
+        turn = f"t{number}"
+        store.append([begun(turn, "go"), spent(turn, 1), ended(turn, end)])
+    with following(store) as views:
+        views.catch_up("usage")
+
+    [item] = used(store)
+    usage = item.usage
+    assert (usage.completed, usage.failed, usage.interrupted) == (2, 1, 1)
+    assert usage.success_rate == 0.6667
+    assert [(each.name, each.usage.completed) for each in used(store, "model")] == [("m1", 0)]
+
+
+def test_usage_needs_no_turn(store: Store) -> None:
+    body = b'{"model":"m1","input_tokens":3,"output_tokens":1}'
+    store.append([propose("usage-recorded", body)])
+    with following(store) as views:
+        views.catch_up("usage")
+    assert [item.usage.input_tokens for item in used(store)] == [3]
+
+
+def test_usage_folded_anew_is_what_was_folded_as_it_came(store: Store) -> None:
+    with following(store) as views:
+        for number in range(3):
+            turn = f"t{number}"
+            store.append([begun(turn, "go"), spent(turn, 1), spent(turn, 2, cost="null")])
+            store.append([ended(turn, "failed")])
+            views.catch_up("usage")
+        before = used(store)
+        views.rebuild("usage")
+    assert used(store) == before
+    assert before[0].usage.failed == 3
+
+
+def priced(millionths: int) -> Prices:
+    price = Price(
+        currency="EUR",
+        input=millionths * 10**6,
+        output=2 * millionths * 10**6,
+        cache_read=0,
+        cache_write=0,
+    )
+    return Prices(table={"opus*": price})
+
+
+def whole(store: Store, prices: Prices) -> UsageItem:
+    query = UsageQuery(project_id="default", by="session", limit=1)
+    with store.database.read() as connection:
+        found = total(connection, query, prices)
+        assert usage_by(connection, query, prices)[0].costs == found.costs
+        return found
+
+
+def told(item: UsageItem) -> dict[str, str]:
+    return {currency: amount(pico) for currency, pico in item.costs.items()}
+
+
+def ended(turn_id: str, end: str) -> Proposal:
+    more = {"failed": b',"error":{"code":"x"}', "interrupted": b',"reason":"stop"'}.get(end, b"")
+    return propose(f"turn-{end}", b'{"turn_id":"%s"%s}' % (turn_id.encode(), more))
 
 
 def test_usage_of_another_project_is_not_seen(store: Store) -> None:

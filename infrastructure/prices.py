@@ -1,0 +1,75 @@
+"""What may the settings say of prices, and what do they mean?
+
+`[prices."MODEL"]` in the settings file: `input`, `output`, `cache_read`, `cache_write` for a
+million tokens each, and `currency`. Amounts are decimals with at most six places, so that what a
+single token costs is a whole number of million-millionths.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from projections.prices import Price, Prices
+from projections.usage import CURRENCY_LIMIT, MODEL_LIMIT
+
+USUAL: Final = "USD"
+MOST: Final = Decimal(10**6)
+PLACES: Final = 6
+_AMOUNTS: Final = frozenset({"input", "output", "cache_read", "cache_write"})
+
+
+class BadPrice(ValueError):
+    """A price means nothing."""
+
+
+def prices_of(given: object) -> Prices:
+    """Return the prices that a settings file gives; what is cached costs what input does.
+
+    Raises:
+        BadPrice: naming the model and the member.
+    """
+    if not isinstance(given, Mapping):
+        raise BadPrice("prices are tables by model")
+    return Prices(table={str(name): _price(str(name), told) for name, told in given.items()})
+
+
+def _price(model: str, told: object) -> Price:
+    called = f"prices.{model[:64]!r}"
+    if not model or len(model) > MODEL_LIMIT or not isinstance(told, Mapping):
+        raise BadPrice(f"{called} is no table of a model")
+    unknown = sorted(str(name) for name in told if name not in _AMOUNTS | {"currency"})
+    if unknown:
+        raise BadPrice(f"{called} has a member that is none: {unknown[0][:64]!r}")
+    currency = told.get("currency", USUAL)
+    if not isinstance(currency, str) or not 0 < len(currency) <= CURRENCY_LIMIT:
+        raise BadPrice(f"currency of {called} is no name of a currency")
+    for name in ("input", "output"):
+        if name not in told:
+            raise BadPrice(f"{called} has no {name}")
+    amounts = {name: _amount(told[name], f"{name} of {called}") for name in _AMOUNTS & set(told)}
+    usual = amounts["input"]
+    return Price(
+        currency=currency.upper(),
+        input=usual,
+        output=amounts["output"],
+        cache_read=amounts.get("cache_read", usual),
+        cache_write=amounts.get("cache_write", usual),
+    )
+
+
+def _amount(value: object, called: str) -> int:
+    """Return what one token costs, in million-millionths."""
+    amount = _decimal(value)
+    if amount is None or not 0 <= amount <= MOST or amount != round(amount, PLACES):
+        raise BadPrice(f"{called} is no amount of at most {PLACES} decimal places")
+    return int(amount * 10**PLACES)
+
+
+def _decimal(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
