@@ -27,6 +27,7 @@ from domain.restarts import after_interruption
 from domain.standing import known_turn
 from domain.state import GONE, Head, State
 from domain.titles import gives_way, proposes, stands
+from domain.unfinished import unfinished
 
 SESSION_LIMIT: Final = 1_000_000
 _OfPresent: TypeAlias = (
@@ -128,16 +129,21 @@ def _ended(
             deleted = fact(e.SessionDeleted())
             if head.turn_id is None:
                 return (deleted,)
-            return (*interrupted(state, head.turn_id, "session-deleted", None), deleted)
+            return (*_stopped(state, head.turn_id, "session-deleted", None), deleted)
         case c.InterruptTurn(turn_id=turn_id, reason=reason, by=by):
             check_name(reason, "reason")
             check_name(by, "by")
             if known_turn(state, turn_id).status != "running":
                 return ()
             after = () if by else after_interruption(state, turn_id, reason)
-            return (*interrupted(state, turn_id, reason, by), *after)
+            return (*_stopped(state, turn_id, reason, by), *after)
         case _:
             assert_never(command)
+
+
+def _stopped(state: State, turn_id: str, reason: str, by: str | None) -> tuple[Decided, ...]:
+    """Return the end of a turn for good: what it has open gets an outcome first."""
+    return interrupted(state, turn_id, reason, by, unfinished(state, turn_id))
 
 
 def _of_deleted(head: Head, command: c.RestoreSession | c.PurgeSession) -> tuple[Decided, ...]:

@@ -1,5 +1,6 @@
 """May part of the history go out of sight, come back, or be summed up, now?"""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from domain import commands as c
@@ -110,10 +111,12 @@ def check_claim(head: Head, claim: c.HeadClaim) -> None:
         raise HeadMismatch
 
 
-def interrupted(state: State, turn_id: str, reason: str, by: str | None) -> tuple[Decided, ...]:
-    """Return the end of a turn from outside, after that of its gates."""
+def interrupted(
+    state: State, turn_id: str, reason: str, by: str | None, calls: Sequence[Decided] = ()
+) -> tuple[Decided, ...]:
+    """Return the end of a turn from outside, after that of its gates, and then of these calls."""
     stopped = fact(e.TurnInterrupted(turn_id=turn_id, reason=reason, by=by))
-    return (*withdrawn(state, turn_id, reason), stopped)
+    return (*withdrawn(state, turn_id, reason), *calls, stopped)
 
 
 def _at_rest(state: State, *, interrupt: bool) -> tuple[Decided, ...]:

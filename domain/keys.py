@@ -84,6 +84,9 @@ def keys_of(steps: Iterable[SessionCommand]) -> Keys:
                 producer_id = named
             case c.InterruptTurn(turn_id=turn_id):
                 found.turn(turn_id)
+                found.open_calls = True
+            case c.DeleteSession():
+                found.open_calls = True
             case c.Rewind():
                 found.rewind = step
                 found.turn(step.to_turn)
@@ -109,7 +112,7 @@ class _Collected:
         self.losses: Final[set[int]] = set()
         self.tail = False
         self.kept_after: Final[list[str]] = []
-        self.grows = False
+        self.grows = self.open_calls = False
         self.rewind: c.Rewind | None = None
         self.redo: c.Redo | None = None
         self.rewound: Final[set[str]] = set()
@@ -130,6 +133,7 @@ class _Collected:
             tail=self.tail,
             kept_after=tuple(self.kept_after),
             grows=self.grows,
+            open_calls=self.open_calls,
             rewind=self.rewind,
             redo=self.redo,
             rewound=frozenset(self.rewound),

@@ -12,7 +12,7 @@ from typing import Final
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Refuse
-from domain.keys import keys
+from domain.keys import Keys, keys
 from domain.refusals import InputStarted, NoSuchSession, Refusal, SessionDeleting
 from domain.state import GONE, Turn
 from infrastructure import runs
@@ -93,7 +93,7 @@ class Hosting:
             return await self._launching.stop(live, reason, caller.actor) or None
 
         def write(attempt: Attempt) -> bool | None:
-            session_key, state = self._log.handler.state(attempt, target)
+            session_key, state = self._log.handler.state(attempt, target, Keys(open_calls=True))
             turn_id = state.head.turn_id
             if session_key is None or state.head.status in GONE:
                 raise NoSuchSession

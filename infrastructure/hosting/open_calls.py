@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from domain import events as e
-from domain.raw_json import RawJson
+from domain.unfinished import NOT_RUN, UNKNOWN, unseen
 from infrastructure.harness.port import Answer
-from infrastructure.hosting.writable import json_of
 
-UNKNOWN: Final = "outcome-unknown"
-NOT_RUN: Final = "not-run"
 DENIED: Final = "denied"
 
 
@@ -99,8 +96,3 @@ class OpenCalls:
                 denied=call.denied,
             )
         self._open.clear()
-
-
-def unseen(became: str) -> RawJson:
-    """Return the output of a call whose result was not seen, as JSON."""
-    return json_of({"turnlog": became})

@@ -143,8 +143,11 @@ def test_a_batch_names_its_producer_and_an_interrupt_its_turn() -> None:
     assert keys_of((begin, record(said("a")))) == Keys(
         turns=frozenset({"t1"}), producers=frozenset({"runner"}), tail=True
     )
-    assert keys_of((c.InterruptTurn(turn_id="t1", reason="r"),)) == Keys(turns=frozenset({"t1"}))
-    assert keys_of((c.DeleteSession(), c.BeginBatch(events=1))) == NO_KEYS
+    assert keys_of((c.InterruptTurn(turn_id="t1", reason="r"),)) == Keys(
+        turns=frozenset({"t1"}), open_calls=True
+    )
+    assert keys_of((c.DeleteSession(),)) == Keys(open_calls=True)
+    assert keys_of((c.ArchiveSession(), c.BeginBatch(events=1))) == NO_KEYS
     assert keys([], "runner") == Keys(producers=frozenset({"runner"}))
 
 
