@@ -102,7 +102,7 @@ STALE: Final = Prepared(
         .where(
             text("heads.resume_turn IS NOT NULL"),
             t.heads.c.resume_at <= bindparam("since"),
-            t.heads.c.status.in_(["open", "archived"]),
+            text("heads.status IN ('open', 'archived')"),
         )
         .order_by(t.heads.c.resume_at)
         .limit(AT_ONCE)
