@@ -509,11 +509,20 @@ SCHEMAS: Final[dict[str, Json]] = {
         _shape(rewind_version=_NUMBER, turns_restored=_NUMBER, messages_restored=_NUMBER, **_GONE),
         dry_run=_FLAG,
     ),
-    "Compacted": _shape(
-        compaction_version=_NUMBER,
-        messages_archived=_NUMBER,
-        readiness=_named("Readiness"),
-        **_HEAD,
+    "Compacted": {
+        "description": "What the summary stands for; `usage` of one that was made here, if told.",
+        **_with(
+            _shape(
+                compaction_version=_NUMBER,
+                messages_archived=_NUMBER,
+                readiness=_named("Readiness"),
+                **_HEAD,
+            ),
+            usage=_OBJECT,
+        ),
+    },
+    "CompactionTaken": _shape(
+        compaction_id=_TEXT, status=_TEXT, readiness=_named("Readiness"), **_HEAD
     ),
     "Accepted": _shape(
         accepted={"type": "array", "items": _TEXT},

@@ -44,6 +44,10 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.SequenceGap: "sequence-gap",
     r.RecordConflict: "record-conflict",
     r.TurnInProgress: "turn-in-progress",
+    r.Compacting: "compacting",
+    r.NothingToCompact: "nothing-to-compact",
+    r.CompactionInterrupted: "compaction-interrupted",
+    r.CompactionFailed: "compaction-failed",
     r.NoSuchTurn: "no-such-turn",
     r.NoSuchMessage: "no-such-message",
     r.NothingToRewind: "nothing-to-rewind",
@@ -93,6 +97,14 @@ _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = 
             else {}
         )
     ),
+    r.Compacting: lambda e: {
+        "compaction_id": e.compaction_id,
+        "owner": e.owner,
+        "lease_until": rfc3339(e.lease_until),
+    },
+    r.NothingToCompact: lambda e: {"reason": e.reason},
+    r.CompactionInterrupted: lambda e: {"reason": e.reason, "by": e.by},
+    r.CompactionFailed: lambda e: {"error": {"code": e.code, "message": e.detail}},
     r.OtherReasons: lambda e: {"reasons": list(e.reasons)},
     r.GateAlreadyDecided: lambda e: {"gate_id": e.gate_id, "gate_status": e.status},
     r.InputStarted: lambda e: {"turn_id": e.turn_id},

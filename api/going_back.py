@@ -17,12 +17,14 @@ from domain.keys import keys_of
 from domain.raw_json import dumped
 from domain.readiness import Readiness
 from domain.recorded import Recorded
-from domain.state import Head
+from domain.state import Head, State
+from infrastructure import compaction_runs, runs
 from infrastructure.command_handler import Appended, Caller, Target
 from infrastructure.commit import Commit
 from infrastructure.composition import Turnlog
 from infrastructure.reading.inputs import input_of, removed_input
 from infrastructure.runner import Attempt
+from infrastructure.runs import Run
 
 Move: TypeAlias = c.Rewind | c.Redo
 Event = TypeVar("Event", e.HistoryRewound, e.RewindReverted)
@@ -44,7 +46,11 @@ def move(
     """
     steps = _steps(command, expected_version)
     known = log.handler.state(attempt, target, keys_of(steps))
-    return log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
+    compaction = _compaction(log, attempt, target, command, known)
+    done = log.handler.carry_out(attempt, target, steps, caller=caller, known=known)
+    if compaction is not None:
+        runs.revoke(attempt.connection, compaction, log.now())
+    return done
 
 
 def foreseen(
@@ -62,6 +68,7 @@ def foreseen(
     attempt = Attempt(Commit(connection), patient=False)
     steps = _steps(command, expected_version)
     key, state = log.handler.state(attempt, target, keys_of(steps))
+    _compaction(log, attempt, target, command, (key, state))
     would = log.handler.foresee(attempt, target, steps, known=(key, state))
     head = head_shape(would.head) | {"hash": None}
     shape = moved_shape(would, command) | {
@@ -117,6 +124,26 @@ def rewound_with(facts: Iterable[Recorded]) -> Shape:
                 "rewind_version": fact.version,
             }
     return {}
+
+
+def _compaction(
+    log: Turnlog,
+    attempt: Attempt,
+    target: Target,
+    command: Move,
+    known: tuple[int | None, State],
+) -> Run | None:
+    """Return the compaction that is to be stopped for it.
+
+    Raises:
+        Compacting: it is not to be stopped.
+    """
+    key, state = known
+    if key is None or state.head.status != "open":
+        return None
+    return compaction_runs.in_the_way(
+        log.handler, attempt, target, key, state, stop=command.interrupt
+    )
 
 
 def _steps(command: Move, expected_version: int | None) -> list[c.SessionCommand]:

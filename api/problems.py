@@ -363,7 +363,31 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         409,
         "The history is being summed up",
         "retry",
-        "A compaction runs; try again when it is done.",
+        "A compaction runs; nothing else moves the history until it is done. Try again then, have "
+        "the input wait (`on_busy`: `queue`), or stop it: `POST .../interrupt`, a turn with "
+        "`on_busy`: `interrupt`, a rewind or a redo with `interrupt`. It changed nothing.",
+    ),
+    "nothing-to-compact": ProblemType(
+        409,
+        "There is nothing to sum up",
+        "give-up",
+        "`reason` says why: `empty` (no turn is over but those that are kept), `already-compacted` "
+        "(nothing came since the last summary but what is kept), `no-summariser` (the session's "
+        "harness is none of this server's; give a summary).",
+    ),
+    "compaction-interrupted": ProblemType(
+        409,
+        "The compaction was stopped",
+        "retry",
+        "Somebody stopped it, or the history moved without it; `reason` says which. Nothing was "
+        "changed.",
+    ),
+    "compaction-failed": ProblemType(
+        502,
+        "No summary was made",
+        "retry",
+        "The harness failed, or said nothing: `error` says how, as of a failed turn. Nothing was "
+        "changed.",
     ),
     "session-suspended": ProblemType(
         409,

@@ -37,7 +37,7 @@ def refused(
         extra["retry_after_s"] = refusal.retry_after_s
         headers["Retry-After"] = str(refusal.retry_after_s)
     match refusal.code:
-        case "turn-in-progress":
+        case "turn-in-progress" | "compacting":
             extra |= _holder(done)
         case "head-behind":
             extra |= _since(connection, done)
@@ -57,10 +57,11 @@ def refused(
 
 
 def _holder(done: Dispatched) -> Mapping[str, object]:
-    """Return who has the turn that runs, and until when."""
+    """Return who has the turn that runs, or sums up the history, and until when."""
     run, turn_id = done.found.run, done.found.state.head.turn_id
+    summed_up = turn_id is None and run is not None
     return {
-        "turn_id": turn_id,
+        **({"compaction_id": run.turn_id} if run and summed_up else {"turn_id": turn_id}),
         "owner": None if run is None else run.owner,
         "lease_until": rfc3339(run.lease_until) if run is not None and run.lease_until else None,
     }

@@ -148,11 +148,13 @@ class Compact:
 
     Attributes:
         since_version: The version that the summary was made of; what came later is kept.
+        harness: Which harness of turnlog's made it; None of one that was given.
     """
 
     summary: str
     through_message_id: str
     since_version: int | None = None
+    harness: str | None = None
     claim: HeadClaim | None = None
 
 

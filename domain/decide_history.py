@@ -78,6 +78,7 @@ def compacted_by(command: c.Compact) -> e.HistoryCompacted:
         summary=command.summary,
         through_message_id=command.through_message_id,
         since_version=command.since_version,
+        harness=command.harness,
     )
 
 

@@ -6,6 +6,14 @@ none holds what was said.
 """
 
 from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
+
+NothingBecause: TypeAlias = Literal["empty", "already-compacted", "no-summariser"]
+_NOTHING: Final[dict[NothingBecause, str]] = {
+    "empty": "no turn is over that could be summed up",
+    "already-compacted": "nothing came since the last summary but what is kept",
+    "no-summariser": "the session's harness is none of this server's",
+}
 
 
 class Refusal(Exception):
@@ -219,6 +227,49 @@ class TurnInProgress(Refusal):
         self.turn_id = turn_id
         self.owner = owner
         self.lease_until = lease_until
+
+
+class Compacting(Refusal):
+    """The history is being summed up; one thing at a time is done with it.
+
+    Attributes:
+        lease_until: Microseconds since 1970.
+    """
+
+    def __init__(self, compaction_id: str, owner: str, lease_until: int) -> None:
+        super().__init__("the history is being summed up")
+        self.compaction_id = compaction_id
+        self.owner = owner
+        self.lease_until = lease_until
+
+
+class NothingToCompact(Refusal):
+    """There is nothing that a summary could be made of, or nobody who could make it."""
+
+    def __init__(self, reason: NothingBecause) -> None:
+        super().__init__(_NOTHING[reason])
+        self.reason = reason
+
+
+class CompactionInterrupted(Refusal):
+    """A compaction was stopped, or the history moved; nothing was changed by it."""
+
+    def __init__(self, reason: str, by: str | None = None) -> None:
+        super().__init__("the compaction was stopped; nothing was changed")
+        self.reason = reason
+        self.by = by
+
+
+class CompactionFailed(Refusal):
+    """The harness made no summary; nothing was changed.
+
+    Attributes:
+        code: What it failed by, as a failed turn tells it.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
 
 
 class NoSuchTurn(Refusal):

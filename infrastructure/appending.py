@@ -23,6 +23,7 @@ from domain.events import Opaque, RecordsLost
 from domain.keys import Keys, keys, keys_of
 from domain.recorded import ProducerStamp
 from domain.refusals import (
+    Compacting,
     Fenced,
     NoSuchSession,
     RecordConflict,
@@ -125,6 +126,7 @@ def append_batch(
         proposals=request.proposals,
         fence=request.fence,
         lease_s=request.lease_s,
+        rewinds=request.rewind is not None,
     )
     asking = leasing.ask(attempt, target, claim)
     key, state = handler.state(attempt, target, _wanted(request, steps))
@@ -137,8 +139,8 @@ def append_batch(
         steps[0] = replace(begin, open=_opening(handler, attempt, target, request.open, state.head))
     run = leasing.found(attempt, asking, key, state, claim)
     try:
-        leasing.check(run, state, claim)
-    except TurnFenced:
+        leasing.check(run, state, claim, handler.now())
+    except (TurnFenced, Compacting):
         handler.check_current(attempt, target, state.head)
         raise
     try:

@@ -36,12 +36,22 @@ class Claim:
     Attributes:
         fence: The one that it was given with the lease.
         lease_s: How long the lease is to last from now on.
+        rewinds: Whether history goes out of sight with it.
     """
 
     owner: str
     proposals: Sequence[Proposal]
     fence: int | None = None
     lease_s: int | None = None
+    rewinds: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether it begins a turn, or does with the history what a compaction does."""
+        return self.rewinds or any(
+            isinstance(proposal.event, TurnStarted | HistoryCompacted)
+            for proposal in self.proposals
+        )
 
 
 def ask(attempt: Attempt, target: Target, claim: Claim) -> Asking:
@@ -66,18 +76,21 @@ def found(
 
 
 def _matters(turn_id: str | None, claim: Claim) -> bool:
-    return turn_id is not None or claim.fence is not None
+    return turn_id is not None or claim.fence is not None or claim.moves
 
 
-def check(run: Run | None, state: State, claim: Claim) -> None:
+def check(run: Run | None, state: State, claim: Claim, now: int) -> None:
     """Refuse a batch that writes to a leased turn without its fence, or with an outdated one.
 
     Raises:
         TurnFenced: with who holds it.
+        Compacting: the history that it would move is being summed up.
     """
     turn_id = state.head.turn_id
     if state.head.status in GONE:
         return
+    if claim.moves and turn_id is None:
+        runs.check_rests(run, now)
     leased = run is not None and run.is_of(turn_id) and _writes_to(turn_id, claim.proposals)
     runs.check_fence(run, turn_id if leased else None, claim.fence)
 
@@ -113,7 +126,7 @@ def settle(
     if key is None or run is None:
         return None
     if turn is None or not run.is_of(turn.turn_id) or turn.paused:
-        if run.lease_until:
+        if run.lease_until and run.kind == "turn":
             runs.release(attempt.connection, key, run.fence)
     elif claim.fence is not None:
         runs.renew_unasked(attempt.connection, key, claim.fence, now, claim.lease_s)

@@ -55,6 +55,8 @@ async def recover(log: Turnlog, watch: Watch, ticks: int) -> int:
     watched = watch.look(now, ticks)
     if await log.read(lambda connection: runs.any_ahead(connection, now)):
         await log.write(lambda attempt: runs.set_back(attempt.connection, now))
+    if await log.read(lambda connection: runs.any_compaction_over(connection, now)):
+        await log.write(lambda attempt: runs.end_compactions(attempt.connection, now))
     expired = await log.read(lambda connection: runs.expired(connection, now, AT_ONCE))
     ended = 0
     for each in expired:
@@ -68,6 +70,7 @@ async def recover_from(log: Turnlog, owner: str) -> bool:
 
     Tell whether none is left.
     """
+    await log.write(lambda attempt: runs.end_compactions(attempt.connection, log.now(), owner))
     before: object = None
     while held := await log.read(lambda connection: runs.held_by(connection, owner, AT_ONCE)):
         if held == before:

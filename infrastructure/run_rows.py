@@ -69,6 +69,7 @@ def _begin(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a 
 
 FIND: Final = Prepared(lambda _: select(*_COLUMNS).where(_R.session_key == _KEY))
 FIND_NAMED: Final = Prepared(_named)
+LOOK_AT: Final = Prepared(lambda _: _named("sqlite"))
 BEGIN: Final = Prepared(_begin)
 TAKE_OVER: Final = Prepared(
     lambda _: (
@@ -152,6 +153,24 @@ HELD_BY: Final = Prepared(
             t.heads.c.turn_id == _R.turn_id,
         )
         .limit(bindparam("limit", type_=BigInteger()))
+    )
+)
+ANY_COMPACTION_OVER: Final = Prepared(
+    lambda _: (
+        select(_R.session_key)
+        .where(_HELD, _R.kind == "compaction", _R.lease_until <= _NOW)
+        .limit(1)
+    )
+)
+COMPACTIONS_OVER: Final = Prepared(
+    lambda _: (
+        t.runs.update()
+        .where(
+            _HELD,
+            _R.kind == "compaction",
+            (_R.lease_until <= _NOW) | (_R.owner == bindparam("whose", type_=String())),
+        )
+        .values(lease_until=0, fence=_R.fence + 1)
     )
 )
 _AHEAD: Final = _R.lease_until > _NOW + _R.lease_s * (2 * SECOND)

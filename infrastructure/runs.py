@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from domain.refusals import TurnFenced
+from domain.refusals import Compacting, TurnFenced
 from infrastructure import run_rows as rows
 from infrastructure.commit import Contended
 from infrastructure.prepared import Sent
@@ -71,6 +71,13 @@ def find_named(connection: Connection, project_id: str, session_id: str) -> Run 
     """Return the lease of a session; on PostgreSQL it stays so until the transaction ends."""
     names = {"project_id": project_id, "session_id": session_id}
     row = rows.FIND_NAMED.run(connection, names).first()
+    return None if row is None else Run(*row)
+
+
+def look_at(connection: Connection, project_id: str, session_id: str) -> Run | None:
+    """Return the lease of a session, as it is at this moment; whoever writes uses `find_named`."""
+    names = {"project_id": project_id, "session_id": session_id}
+    row = rows.LOOK_AT.run(connection, names).first()
     return None if row is None else Run(*row)
 
 
@@ -185,6 +192,16 @@ def is_live(run: Run | None, now: int) -> bool:
     return run is not None and run.lease_until > now
 
 
+def check_rests(run: Run | None, now: int) -> None:
+    """Refuse whoever would change a history that is being summed up.
+
+    Raises:
+        Compacting: with who does that, and until when.
+    """
+    if run is not None and run.kind == "compaction" and is_live(run, now):
+        raise Compacting(run.turn_id, run.owner, run.lease_until)
+
+
 def check_fence(run: Run | None, turn_id: str | None, fence: int | None) -> None:
     """Refuse whoever writes without the current fence to a leased turn, or with another to any.
 
@@ -224,6 +241,19 @@ def held_by(connection: Connection, owner: str, limit: int) -> Sequence[Expired]
     """Return the leases that somebody has of turns that run."""
     found = rows.HELD_BY.run(connection, {"whose": owner, "limit": limit})
     return [Expired(session_id, Run(*run)) for session_id, *run in found]
+
+
+def any_compaction_over(connection: Connection, now: int) -> bool:
+    """Tell whether a compaction's lease ended without a word."""
+    return rows.ANY_COMPACTION_OVER.run(connection, {"now": now}).first() is not None
+
+
+def end_compactions(connection: Connection, now: int, owner: str = "") -> None:
+    """Take the leases of compactions from holders that let them end, and from `owner`.
+
+    Whatever these sum up is recorded no more: nothing was changed by it.
+    """
+    rows.COMPACTIONS_OVER.send(connection, {"now": now, "whose": owner}).unread()
 
 
 def any_ahead(connection: Connection, now: int) -> bool:

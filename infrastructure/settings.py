@@ -63,6 +63,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "harness_total_timeout_s": "how long a prompt may take, without the time that people take",
     "delete_wait_s": "how long a deletion waits for what runs in the session to end",
     "deleted_keep_days": "how long a deleted session can be restored; `off` keeps it for ever",
+    "compaction_prompt": "what a harness is asked that sums up a conversation; ours if empty",
     "harness_lease_s": "after how long of silence a server has lost the turns that it runs",
     **RESTART_MEANINGS,
     **POOL_MEANINGS,
@@ -93,6 +94,7 @@ class Settings:
         harness_timeouts: What holds for every harness that sets no limit of its own.
         harness_lease_s: How long the lease of a turn lasts that this server runs; it is renewed.
         delete_wait_s: How long a deletion waits for what runs in the session to end.
+        compaction_prompt: What a harness is asked that sums up a conversation; empty for our words.
         deleted_keep_days: So many days after its deletion a session is purged; None for never.
         restarts: How this process ends, and what it does about what a killed one left.
         pool: How many harnesses are kept alive between turns, and for how long.
@@ -116,6 +118,7 @@ class Settings:
     harness_timeouts: Timeouts = field(default_factory=Timeouts)
     harness_lease_s: int = 30
     delete_wait_s: int = 5
+    compaction_prompt: str = ""
     deleted_keep_days: int | None = 30
     restarts: RestartPolicy = field(default_factory=RestartPolicy)
     pool: PoolLimits = field(default_factory=PoolLimits)
@@ -147,6 +150,7 @@ class Settings:
             "harness_idle_timeout_s": f"{self.harness_timeouts.idle_s:g}",
             "harness_total_timeout_s": f"{self.harness_timeouts.total_s:g}",
             "harness_lease_s": str(self.harness_lease_s),
+            "compaction_prompt": self.compaction_prompt or "built in",
             "delete_wait_s": str(self.delete_wait_s),
             "deleted_keep_days": "off"
             if self.deleted_keep_days is None
@@ -202,6 +206,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         harness_timeouts=timeouts,
         harness_lease_s=_count(given, "harness_lease_s", default=30, least=2, most=3_600),
         delete_wait_s=_count(given, "delete_wait_s", default=5, least=0, most=600),
+        compaction_prompt=given.text("compaction_prompt"),
         deleted_keep_days=_days(given, "deleted_keep_days"),
         restarts=_restarts(given),
         pool=_pool(given),

@@ -27,6 +27,7 @@ TELLING: Final = frozenset(
         "harness-resumed",
         "harness-started",
         "history-asserted",
+        "history-compacted",
         "history-diverged",
         "input-dequeued",
         "input-recalled",
@@ -66,7 +67,6 @@ _PLAIN: Final = {
     "session-purged": "what was said in the session was destroyed",
     "session-unsuspended": "the session takes turns again",
     "turn-completed": "the turn completed",
-    "history-compacted": "a summary took the place of earlier messages",
     "data-recorded": "data was recorded",
     "input-queued": "an input waits for its turn",
 }
@@ -202,6 +202,9 @@ def what(type_: str, fact: e.Fact | None) -> str:
 
 def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one arm an event
     match fact:
+        case e.HistoryCompacted(harness=harness):
+            made = "that was given" if harness is None else f"that harness {harness} made"
+            return f"a summary {made} took the place of earlier messages"
         case e.ApprovalModeSet(mode=mode):
             return f"approvals are settled by {mode}"
         case e.SessionRenamed(title=title, by=by):

@@ -7,6 +7,7 @@ from api.dependencies import ExpectedVersion, From, Log, Session
 from api.going_back import Move, foreseen, move, moved_shape, with_target
 from api.history_bodies import RedoBody, RewindBody
 from api.moved_once import Asked, Headers, moved_once
+from api.routes.hosted_turns import hosting_of
 from api.shapes import Shape, readiness_headers
 from api.views import MEDIA
 from api.writing import Key
@@ -91,4 +92,7 @@ async def _moved(
         done = move(log, attempt, target, command, caller, version)
         return done, moved_shape(done, command)
 
-    return await moved_once(log, target, asked, write)
+    answer = await moved_once(log, target, asked, write)
+    if command.interrupt and asked.request.app.state.hosting is not None:
+        await hosting_of(asked.request).launching.compacting.renew()  # it is told that it is over
+    return answer

@@ -17,9 +17,12 @@ class MessageRecorded:
 class HistoryCompacted:
     """A summary took the place of every message up to and with `through_message_id`.
 
-    `since_version` is the watermark: the version that the summariser had read up to.
+    Attributes:
+        since_version: The watermark: the version that the summariser had read up to.
+        harness: Which harness of turnlog's made it; None of one that was given.
     """
 
     summary: str
     through_message_id: str
     since_version: int | None = None
+    harness: str | None = None

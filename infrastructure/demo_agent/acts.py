@@ -43,6 +43,11 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Summarise:
+    """A summary of what was said before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """An answer in so many pieces."""
 
@@ -93,4 +98,6 @@ class Unclear:
     word: str
 
 
-Act: TypeAlias = Plain | Keep | Recall | Think | Stream | Name | Pause | Fail | Use | Unclear
+Act: TypeAlias = (
+    Plain | Keep | Recall | Think | Summarise | Stream | Name | Pause | Fail | Use | Unclear
+)

@@ -22,6 +22,7 @@ from infrastructure.demo_agent.acts import (
     Plain,
     Recall,
     Stream,
+    Summarise,
     Think,
     Unclear,
     Use,
@@ -31,6 +32,7 @@ from infrastructure.demo_agent.script import acts_of
 
 _REMEMBERED: Final = re.compile(r'remember ([\w.-]+)=([^\n"\\<]+)')
 _BRIEF: Final = 80
+_SUMMED_UP: Final = 20
 _DIGITS: Final = 12
 
 
@@ -111,7 +113,7 @@ class _Answer:
                 break
         return steps
 
-    def _steps(self, act: Act) -> list[Step]:  # noqa: PLR0911 - one for each kind of act
+    def _steps(self, act: Act) -> list[Step]:  # noqa: C901, PLR0911 - one for each kind of act
         match act:
             case Plain(text=text):
                 return [self.text(self._reply(text))]
@@ -125,6 +127,8 @@ class _Answer:
             case Think(text=text):
                 thought = Say(voice="reasoning", chunks=(text,), message_id=f"msg-{self._place}")
                 return [thought, self.text("I thought about it.")]
+            case Summarise():
+                return [self.text(_summed_up(self._memory))]
             case Stream(chunks=chunks):
                 return [self.text(*(f"{n} of {chunks}. " for n in range(1, chunks + 1)))]
             case Unclear(word=word):
@@ -196,6 +200,25 @@ def _recalled(memory: Memory, key: str) -> str | None:
         if name == key
     ]
     return found[-1] if found else None
+
+
+def _summed_up(memory: Memory) -> str:
+    """Return what was said to it, in short, and each thing that it took note of."""
+    asked, _ = memory.since_input()
+    heard = [
+        message for message in memory.messages if message.role == "user" and message is not asked
+    ]
+    texts = [_brief(said) for message in heard if (said := _said(message))]
+    kept = dict(
+        found
+        for message in heard
+        for part in message.parts
+        if isinstance(text := part.get("text"), str)
+        for found in _REMEMBERED.findall(text)
+    )
+    lines = [f"- {text}" for text in texts[-_SUMMED_UP:]]
+    notes = [f"remember {key}={value.strip()}" for key, value in kept.items()]
+    return "\n".join([f"Summary of {len(heard)} messages:", *lines, *notes])
 
 
 def _is_file(part: Part) -> bool:

@@ -24,6 +24,7 @@ from infrastructure.demo_agent.acts import (
     Plain,
     Recall,
     Stream,
+    Summarise,
     Think,
     Unclear,
     Use,
@@ -32,6 +33,8 @@ from infrastructure.demo_agent.acts import (
 
 MOST_CHUNKS: Final = 10_000
 LONGEST_PAUSE_MS: Final = 600_000
+SUMMARISE: Final = "Summarise this conversation"
+"""How a text begins that asks for a summary; of the rest the instructions are followed first."""
 _WORD: Final = re.compile(r"([a-z-]+): *(.*)")
 _RECALL: Final = re.compile(r"what is ([\w.-]+)\?")
 _REMEMBER: Final = re.compile(r"remember ([\w.-]+)=.+")
@@ -42,6 +45,10 @@ _SCANNER: Final = json.JSONDecoder()
 
 def acts_of(text: str) -> list[Act]:
     """Return what `text` asks for, in order; lines of plain text that follow each other are one."""
+    first, _, rest = text.strip().partition("\n")
+    if first.startswith(SUMMARISE):
+        told = [act for act in (acts_of(rest) if rest else []) if not isinstance(act, Plain)]
+        return [*told, Summarise()]
     acts: list[Act] = []
     for line in text.strip().split("\n"):
         found = _acts_of_line(line.strip())

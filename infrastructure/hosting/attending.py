@@ -139,9 +139,10 @@ class Attending:
         launching = self._hosting.launching
         while True:
             await asyncio.sleep(launching.lease_s / RENEWALS)
-            if launching.here.busy():
+            if launching.here.busy() or launching.compacting.running():
                 try:
                     await launching.renew()
+                    await launching.compacting.renew()
                 except Exception as error:  # noqa: BLE001 - the next time may do
                     _LOGGER.warning("leases are not renewed: %s", type(error).__qualname__)
 

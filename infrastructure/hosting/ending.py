@@ -26,6 +26,11 @@ _WORDS: Final[Mapping[str, str]] = {
     "agent-error": "The agent answered with an error.",
     "protocol-error": "The agent did not speak as was agreed.",
     "output-too-long": "The agent said more than is taken.",
+    "empty-summary": "The harness said nothing.",
+    "refused": "The agent refused.",
+    "max-tokens": "The agent came to the end of what it may say.",
+    "max-requests": "The agent came to the end of what it may do.",
+    "agent-cancelled": "The agent gave up.",
     "record-refused": "Something that the harness did could not be recorded.",
     "internal-error": "Something went wrong in turnlog; its log says what.",
 }
@@ -71,8 +76,13 @@ def failed(error: BaseException | None) -> End:
 
 def failed_by(code: str) -> End:
     """Return the end of a turn by an error; the words are ours."""
-    error = e.TurnError(code=name_of(code, INTERNAL), message=_WORDS.get(code, _OTHERWISE))
+    error = e.TurnError(code=name_of(code, INTERNAL), message=words_of(code))
     return End(status="failed", error=error)
+
+
+def words_of(code: str) -> str:
+    """Return our words for what a harness failed by."""
+    return _WORDS.get(code, _OTHERWISE)
 
 
 def terminal(end: End, turn_id: str, timings: Mapping[str, int]) -> e.TurnEvent:

@@ -73,7 +73,9 @@ class Hosting:
 
     def is_busy(self, key: SeatKey) -> bool:
         """Tell whether something runs here for a session."""
-        return self._launching.here.live(key) is not None
+        target = Target(project_id=key.project_id, session_id=key.session_id)
+        summed_up = self._launching.compacting.of(target) is not None
+        return summed_up or self._launching.here.live(key) is not None
 
     def lock(self, key: SeatKey) -> AbstractAsyncContextManager[None]:
         """Return what keeps requests of a session waiting while it is held."""
@@ -91,6 +93,8 @@ class Hosting:
         live = self._launching.here.live(key)
         if live is not None:
             return await self._launching.stop(live, reason, caller.actor) or None
+        if await self._launching.compacting.stop_anywhere(target, reason, caller.actor):
+            return True
 
         def write(attempt: Attempt) -> bool | None:
             session_key, state = self._log.handler.state(attempt, target, Keys(open_calls=True))

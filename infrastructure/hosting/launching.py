@@ -13,6 +13,7 @@ from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, Harnesses
 from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.carrying import LOST
+from infrastructure.hosting.compacting import Compacting
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import LogJournal
@@ -44,6 +45,7 @@ class Launching:
         self.here: Final = Here(log, owner)
         self.pool: Final = self.here.pool
         self._running: Final = Running(log, self.here, harnesses, configurations, fan_out)
+        self.compacting: Final = Compacting(log, self.here, harnesses, configurations, fan_out)
 
     @property
     def lease_s(self) -> int:
@@ -130,8 +132,12 @@ class Launching:
         return True
 
     async def drain(self) -> None:
-        """Begin no turn any more, and let those that run end; interrupt those that take longer."""
+        """Begin no turn any more, and let those that run end; interrupt those that take longer.
+
+        Compactions are given up: nothing is lost by that.
+        """
         self.here.closing = True
+        self.here.spawn(self.compacting.stop_all())
         settled = [live.settled for live in self.here.running()]
         if settled:
             await asyncio.wait(settled, timeout=self._log.settings.restarts.shutdown_grace_s)
@@ -144,6 +150,7 @@ class Launching:
     async def close(self) -> None:
         """Let all harnesses go; what runs is interrupted."""
         self.here.closing = True
+        self.here.spawn(self.compacting.stop_all())
         for live in self.here.running():
             self.here.spawn(self.stop(live, SHUTDOWN, None))
         await self.here.done(self._limits.shutdown_s)

@@ -119,7 +119,7 @@ def situate(
     head, now = state.head, handler.now()
     if key is None or head.status in GONE:
         return _nowhere(state, ask, handler.readiness(attempt, state, None))
-    run = runs.find(attempt.connection, key) if head.turn_id is not None else None
+    run = runs.find(attempt.connection, key)
     answered = [_answered(attempt, key, state, each, now) for each in ask.answers]
     after, readiness = _after_rewind(handler, attempt, target, ask, (key, state))
     compared = None
@@ -316,12 +316,15 @@ def _open_after(state: State, answered: Sequence[Answered]) -> list[Gate]:
 
 def _goes_on(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> bool:
     """Tell whether this server asks to go on with a turn that nobody runs, or has begun to."""
-    taken = turn is not None and run is not None and run.is_of(turn.turn_id)
+    taken = run is not None and (run.kind == "compaction" or run.is_of(turn and turn.turn_id))
     return ask.continues and ask.hosted and not (taken and runs.is_live(run, now))
 
 
 def _run(turn: Turn | None, run: runs.Run | None, ask: Ask, now: int) -> RunWord:
-    if turn is None or turn.paused:
+    if turn is None:
+        summed_up = run is not None and run.kind == "compaction" and runs.is_live(run, now)
+        return "live-compaction" if summed_up else "idle"
+    if turn.paused:
         return "idle"
     answers = ask.shape.kind in PURE_ANSWERS
     if run is None or not run.is_of(turn.turn_id):

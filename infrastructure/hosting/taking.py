@@ -90,6 +90,8 @@ class Taking:
                 if again is None:
                     raise
                 return Took(dispatched=None, again=again, replayed=True)
+        if took.live is not None and self._launching.compacting.of(target) is not None:
+            self._launching.here.spawn(self._launching.compacting.stop(target, SUPERSEDED))
         if took.dispatched is not None and finishes_first(took.dispatched):
             return await self._answered_first(target, ask, caller, request, once)
         return took

@@ -157,7 +157,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         denied=True,
     ),
     "history-compacted": e.HistoryCompacted(
-        summary="They counted.", through_message_id="t1:2", since_version=7
+        summary="They counted.", through_message_id="t1:2", since_version=7, harness="demo"
     ),
     "gate-opened": e.GateOpened(
         gate_id="g1",
