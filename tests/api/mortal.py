@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event
 
 from infrastructure.harness.in_process import InProcessHarness, InProcessHarnesses
@@ -17,6 +18,8 @@ class MortalHarnesses(InProcessHarnesses):
         never: The sessions whose harnesses never finish to start.
         waiting: Those of which one is being started for ever.
         given_up: Those of which one was given up.
+        stubborn: Those whose harnesses start when they are released, however often they are told
+            to stop.
     """
 
     def __init__(self, before_start: Callable[[Start], None] | None = None) -> None:
@@ -25,6 +28,8 @@ class MortalHarnesses(InProcessHarnesses):
         self.never: set[str] = set()
         self.waiting: list[str] = []
         self.given_up: list[str] = []
+        self.stubborn: set[str] = set()
+        self._held: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
         self._newest: dict[str, tuple[asyncio.AbstractEventLoop, InProcessHarness]] = {}
 
     async def start(self, start: Start) -> InProcessHarness:
@@ -35,9 +40,28 @@ class MortalHarnesses(InProcessHarnesses):
                 await asyncio.Event().wait()
             finally:
                 self.given_up.append(start.session_id)
+        if start.session_id in self.stubborn:
+            await self._hold(start.session_id)
         harness = await super().start(start)
         self._newest[start.session_id] = asyncio.get_running_loop(), harness
         return harness
+
+    def release(self, session_id: str) -> None:
+        """Have a stubborn harness start."""
+        loop, event = self._held[session_id]
+        loop.call_soon_threadsafe(event.set)
+
+    async def _hold(self, session_id: str) -> None:
+        event = asyncio.Event()
+        self._held[session_id] = asyncio.get_running_loop(), event
+        self.waiting.append(session_id)
+        while not event.is_set():
+            with suppress(asyncio.CancelledError):
+                await event.wait()
+
+    def lives(self, session_id: str) -> bool:
+        """Tell whether a session's newest harness lives."""
+        return self._newest[session_id][1].alive
 
     def kill(self, session_id: str) -> None:
         """Have a session's harness be gone at once."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 
 from tests.api.batches import append, batch, problem, started
-from tests.api.chats import Chat, eventually, opened
+from tests.api.chats import Chat, eventually, opened, user
 from tests.api.test_hosted_queue import queued
 
 WAITS = "tool: wait {}"
@@ -83,6 +83,26 @@ def test_a_harness_that_is_being_started_is_discarded(chat: Chat) -> None:
         "session-deleted",
         "session-restored",
     ]
+
+
+def test_nothing_begins_while_a_session_is_deleted_and_what_starts_late_is_closed(
+    chat: Chat,
+) -> None:
+    chat.harnesses.stubborn.add(chat.session_id)
+    chat.begun("Hello")
+    eventually(lambda: chat.harnesses.waiting, lambda found: chat.session_id in found)
+    with ThreadPoolExecutor(1) as pool:
+        deleted = pool.submit(delete, chat)
+        eventually(lambda: problem(chat.say("Me too"))[1], lambda code: code == "session-deleting")
+        asked = chat.client.post(f"{chat.path}/turns", json={"messages": [user("And me")]})
+        assert (asked.status_code, asked.json()["action"]) == (409, "retry")
+        chat.harnesses.release(chat.session_id)
+        assert deleted.result().status_code == 204
+
+    assert_gone(chat)
+    assert not chat.harnesses.lives(chat.session_id)
+    restored(chat)
+    assert len(chat.events("turn-started")) == 1
 
 
 def test_open_gates_are_withdrawn_before_the_end_and_late_answers_find_nothing(
