@@ -6,12 +6,12 @@ from typing import Final
 from tests.api.costs import Budget
 
 BUDGETS: Final[Mapping[str, Budget]] = {
-    "POST .../turns, cold": Budget(52, 44, 33, 2),
-    "POST .../turns, warm": Budget(38, 28, 12, 2),
-    "POST .../turns, that asks": Budget(45, 37, 17, 2),
+    "POST .../turns, cold": Budget(54, 46, 35, 2),
+    "POST .../turns, warm": Budget(39, 29, 13, 2),
+    "POST .../turns, that asks": Budget(46, 38, 18, 2),
     "POST .../turns, refused": Budget(14, 13, 8, 1),
     "POST .../turns, that answers": Budget(74, 60, 40, 3),
-    "POST /approvals/{id}, once more": Budget(12, 11, 16, 0),
+    "POST /approvals/{id}, once more": Budget(13, 12, 17, 0),
     "POST .../turns, that waits": Budget(11, 10, 7, 1),
     "GET .../queue": Budget(3, 3, 4, 0),
     "DELETE .../queue/{id}": Budget(7, 6, 2, 1),
