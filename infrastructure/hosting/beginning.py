@@ -26,7 +26,16 @@ from infrastructure.hosting.situating import Found, situate
 
 
 class InputsBefore(Exception):
-    """Inputs wait for their turn, and nothing is in their way: they come first."""
+    """Inputs wait for their turn, and nothing is in their way: they come first.
+
+    Attributes:
+        queue_id: Of the first of them.
+    """
+
+    def __init__(self, queue_id: str) -> None:
+        """Take the first of them."""
+        super().__init__()
+        self.queue_id = queue_id
 
 
 _OF_ANSWERS = frozenset({"no-such-gate", "ambiguous-gate", "gate-already-decided", "gate-gone"})
@@ -54,8 +63,8 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
             again=True,
         )
     decision: Decision = dispatch(found.situation)
-    if isinstance(decision, Begin) and _is_behind(request, found, decision):
-        decision = _in_line(ask)
+    if isinstance(decision, Begin):
+        decision = _in_line(request, found, decision)
     match decision:
         case Queue() | Steer() if decision.before or ask.hosted or isinstance(decision, Queue):
             return _set_aside(request, found, decision)
@@ -91,25 +100,26 @@ def _set_aside(request: Request, found: Found, decision: Queue | Steer) -> Dispa
     return Dispatched(found=found, decision=decision, ask=ask, new=means.new, appended=appended)
 
 
-def _in_line(ask: Ask) -> Queue:
-    if not ask.in_line:
-        raise InputsBefore
-    return Queue(behind="turn")
-
-
-def _is_behind(request: Request, found: Found, decision: Begin) -> bool:
-    """Tell whether inputs wait that this new text must not overtake.
+def _in_line(request: Request, found: Found, decision: Begin) -> Begin | Queue:
+    """Return how new text goes on that would begin a turn: not before what waits.
 
     What interrupts does not wait for its turn, nor what goes back in history first: it changes what
     the others are said to.
+
+    Raises:
+        InputsBefore: something waits that can begin now.
     """
     ask = request.ask
     comes = ask.hosted and ask.start is not None and ask.queue_id is None
-    if not comes or not found.state.head.queued or ask.policies.on_busy == "interrupt":
-        return False
-    if Step.REWIND in decision.before:
-        return False
-    return next_input(request.attempt.connection, request.target) is not None
+    ahead = ask.policies.on_busy == "interrupt" or Step.REWIND in decision.before
+    if not comes or ahead or not found.state.head.queued:
+        return decision
+    first = next_input(request.attempt.connection, request.target)
+    if first is None:
+        return decision
+    if not ask.in_line:
+        raise InputsBefore(first[0])
+    return Queue(behind="turn")
 
 
 def refused(request: Request, refusal: Refuse) -> Appended:

@@ -57,15 +57,18 @@ class Taking:
         Raises:
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
-        try:
-            return await self._take(target, ask, caller, request, once)
-        except InputsBefore:
+        first = None
+        while True:
+            try:
+                return await self._take(target, ask, caller, request, once)
+            except InputsBefore as before:
+                if before.queue_id != first:
+                    first = before.queue_id
+                elif ask.policies.on_busy in {"queue", "steer"}:
+                    ask = replace(ask, in_line=True)
+                else:  # what comes first cannot begin now, and so nor can this
+                    return Took(dispatched=None, full=1)
             await self._launching.here.promote(target)
-        in_line = ask.policies.on_busy in {"queue", "steer"}
-        try:
-            return await self._take(target, replace(ask, in_line=in_line), caller, request, once)
-        except InputsBefore:  # the one that comes first cannot begin now, and so nor can this one
-            return Took(dispatched=None, full=1)
 
     async def _take(
         self,

@@ -1,8 +1,19 @@
 """Inputs that wait for their turn: first in, first out, taken back once, never lost."""
 
+import asyncio
+
+import pytest
+
+from domain.commands import Note
 from domain.decide_note import QUEUE_LIMIT
+from domain.events import InputQueued
+from domain.keys import keys
+from domain.raw_json import RawJson, dumped
+from infrastructure.command_handler import Caller, Target
+from infrastructure.runner import Attempt
 from tests.api.batches import problem
 from tests.api.chats import Chat, agent, eventually, last_text, told, user
+from tests.api.serving import Served, open_log
 
 WAITS = "tool: wait {}"
 
@@ -14,6 +25,23 @@ def queued(chat: Chat, text: str, **more: object) -> str:
     assert answer.json()["status"] == "queued"
     queue_id: str = answer.json()["queue_id"]
     return queue_id
+
+
+def orphaned(chat: Chat, server: Served, project: str, *texts: str) -> None:
+    """Have inputs wait where nothing runs, as after a server was killed."""
+    target = Target(project_id=project, session_id=chat.session_id)
+    requests = [dumped({"messages": [user(text)], "on_busy": "queue"}) for text in texts]
+    waits = [
+        InputQueued(queue_id=f"orphan-{n}", request=RawJson(request))
+        for n, request in enumerate(requests)
+    ]
+
+    def write(attempt: Attempt) -> None:
+        steps = [Note(event=event) for event in waits]
+        log.handler.carry_out(attempt, target, steps, keys(waits), caller=Caller())
+
+    with open_log(server.database_url) as log:
+        asyncio.run(log.write(write))
 
 
 def waiting(chat: Chat) -> list[str]:
@@ -165,6 +193,49 @@ def test_a_history_that_was_sent_before_a_wait_takes_out_nothing_of_it(chat: Cha
         WAITS,
         "Hello",
     ]
+
+
+def test_a_rewind_holds_what_waits_until_somebody_begins_a_turn(chat: Chat) -> None:
+    chat.said("Hello")
+    chat.begun(WAITS)
+    queue_id = queued(chat, "later")
+    rewound = chat.client.post(f"{chat.path}/rewind", json={"turns": 1, "interrupt": True})
+    assert rewound.status_code == 200, rewound.text
+    assert waiting(chat) == [queue_id]
+
+    turn = chat.said("instead", on_busy="queue")
+
+    assert turn["messages"][0]["parts"][0]["text"] == "instead"
+    eventually(chat.texts, lambda texts: "later" in texts)
+    assert [text for text in chat.texts() if text in {"later", "instead"}] == ["instead", "later"]
+
+
+@pytest.mark.parametrize("on_busy", ["queue", "reject"])
+def test_new_text_overtakes_nothing_that_waits_where_nothing_runs(
+    chat: Chat, server: Served, project: str, on_busy: str
+) -> None:
+    orphaned(chat, server, project, "first", WAITS)
+
+    answer = chat.say("newcomer", on_busy=on_busy)
+
+    assert answer.status_code == (409 if on_busy == "reject" else 202), answer.text
+    assert "newcomer" not in chat.texts()
+    eventually(chat.texts, lambda texts: WAITS in texts)
+    chat.client.post(f"{chat.path}/interrupt", json={})
+    if on_busy != "reject":
+        eventually(chat.texts, lambda texts: "newcomer" in texts)
+    eventually(lambda: waiting(chat), lambda found: found == [])
+    said = [text for text in chat.texts() if text in {"first", WAITS, "newcomer"}]
+    assert said == ["first", WAITS] + ["newcomer"] * (on_busy != "reject")
+
+
+def test_only_what_interrupts_goes_ahead_of_what_waits(chat: Chat) -> None:
+    chat.begun(WAITS)
+    queued(chat, "first")
+    assert told(chat.say("newcomer", on_busy="interrupt"))["status"] == "completed"
+    eventually(chat.texts, lambda texts: "first" in texts)
+    said = [text for text in chat.texts() if text in {"first", "newcomer"}]
+    assert said == ["newcomer", "first"]
 
 
 def test_what_waits_in_a_session_that_is_deleted_becomes_no_turn(chat: Chat) -> None:
