@@ -81,9 +81,10 @@ def test_a_turn_that_ends_well_begins_the_count_anew(servers: Servers) -> None:
     for _ in range(2):
         turn_id = cut_off(server)
         server = servers.start()
-    marked = eventually(lambda: pending(server), lambda found: (found or {}).get("reason"))
-    eventually(lambda: (pending(server) or {}).get("turn_id") == turn_id)
-    assert marked["reason"] == RESTARTED
+    eventually(
+        lambda: pending(server) or {},
+        lambda found: (found.get("turn_id"), found.get("reason")) == (turn_id, RESTARTED),
+    )
 
     assert server.said("Hello")["status"] == "completed"
 
