@@ -287,6 +287,23 @@ SCHEMAS: Final[dict[str, Json]] = {
         total=_shape(**_SPENT, turns=_ENDED),
         **_BEHIND,
     ),
+    "Errors": _shape(
+        items={
+            "type": "array",
+            "items": _shape(
+                source={"type": "string", "enum": ["harness", "tool", "producer", "log"]},
+                code=_TEXT,
+                kind={"type": "string", "enum": ["expected", "unexpected"]},
+                session_id=_TEXT,
+                turn_id=_MAYBE,
+                first_at=_TIME,
+                last_at=_TIME,
+                count=_NUMBER,
+            ),
+        },
+        next_cursor=_MAYBE,
+        **_BEHIND,
+    ),
     "AuditLine": _with(
         _shape(
             version=_NUMBER,
@@ -609,6 +626,7 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Import": ("The import.", _named("Import")),
     "Mint Epoch": ("The epoch, and the turns that the one before left open.", None),
     "Stream Project Events": ("Server-sent events, until the caller leaves.", None),
+    "List Errors": ("A page of errors, newest first.", _named("Errors")),
     "Project Usage": ("A page of what was used, and the sum of all.", _named("Used")),
     "Session Usage": ("A page of what the session used, and the sum of all.", _named("Used")),
     "Search Project": ("A page of texts that were found.", _named("Found")),

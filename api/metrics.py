@@ -59,6 +59,7 @@ class _OfLog(Collector):
         yield CounterMetricFamily("turnlog_appends", "Requests that wrote.", written.appends)
         yield CounterMetricFamily("turnlog_events", "Events that they wrote.", written.events)
         yield CounterMetricFamily("turnlog_commits", "Commits of them.", written.commits)
+        yield self._errors()
         yield GaugeMetricFamily(
             "turnlog_streams", "Live streams open.", self._log.feeds.followers()
         )
@@ -80,6 +81,15 @@ class _OfLog(Collector):
             seconds.add_metric([name], lag.seconds)
             failing.add_metric([name], int(self._log.following.failing(name)))
         yield from (events, seconds, failing)
+
+
+    def _errors(self) -> Metric:
+        labels = ("source", "kind")
+        told = "Errors that this process found in the log."
+        found = CounterMetricFamily("turnlog_errors", told, labels=labels)
+        for values, count in sorted(self._log.following.errors.items()):
+            found.add_metric(values, count)
+        return found
 
 
 class Measured:

@@ -34,7 +34,7 @@ SELECT c.relname, pg_relation_size(c.oid)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'i')
 """
-FOLLOWING = ("usage", "search")
+FOLLOWING = ("usage", "errors", "search")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -689,6 +689,24 @@ usage = Table(
     Index("ix_usage_project_day", "generation", "project_id", "day"),
 )
 
+errors = Table(
+    "errors",
+    metadata,
+    Column("generation", Integer, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("session_key", Integer, nullable=False),
+    Column("turn_id", String),
+    Column("source", String, nullable=False),
+    Column("code", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("times", BigInteger, nullable=False),
+    Index("ix_errors_project", "generation", "project_id", "position"),
+    Index("ix_errors_newest", "generation", "project_id", "source", "code", "position"),
+)
+
 search_documents = Table(
     "search_documents",
     metadata,

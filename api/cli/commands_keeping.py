@@ -40,7 +40,7 @@ def rebuild_command(
     every: All = False,
     check: Annotated[bool, typer.Option("--check", help="Compare, and write nothing.")] = False,
     view: Annotated[
-        Literal["usage", "search"] | None,
+        Literal["usage", "errors", "search"] | None,
         typer.Option("--view", help="Of every project, beside the one that is read, and swap."),
     ] = None,
     project: Project = "default",

@@ -238,6 +238,34 @@ def usage_command(
     show_usage(project, url, wanted, limit, as_json=as_json)
 
 
+@commands.command("errors")
+def errors_command(
+    session: MaybeSession = None,
+    source: Annotated[
+        Literal["harness", "tool", "producer", "log"] | None,
+        typer.Option("--source", help="Only errors of this source."),
+    ] = None,
+    code: Annotated[
+        str | None, typer.Option("--code", metavar="CODE", help="Only this code, in full.")
+    ] = None,
+    kind: Annotated[
+        Literal["expected", "unexpected"] | None,
+        typer.Option("--kind", help="unexpected: somebody has to step in."),
+    ] = None,
+    since: Since = None,
+    limit: Limit = 50,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """List what went wrong, newest first: codes and places, never what was said."""
+    from api.cli.erring import show_errors
+    from api.cli.wanted import ErrorFilter
+
+    wanted = ErrorFilter(source=source, code=code, kind=kind, session_id=session, since=since)
+    show_errors(project, url, wanted, limit, as_json=as_json)
+
+
 @commands.command("search")
 def search_command(
     query: Annotated[

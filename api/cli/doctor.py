@@ -157,7 +157,7 @@ def _facts(database: Database, connection: Connection) -> Facts:
         **counts,
         "views": {
             name: lag_shape(tracking.lag(connection, name, clock.now()))
-            for name in ("usage", "search")
+            for name in ("usage", "errors", "search")
         },
         **(_of_sqlite if database.kind == "sqlite" else _of_postgresql)(database, connection),
     }

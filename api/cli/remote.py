@@ -17,6 +17,7 @@ from api.cli.wanted import (
     AcceptWanted,
     AuditFilter,
     DecisionWanted,
+    ErrorFilter,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -138,6 +139,17 @@ class Remote:
             return
         query = {"by": wanted.by, "from": wanted.first, "to": wanted.last}
         yield from self._pages("/usage", query)
+
+    def errors(self, wanted: ErrorFilter) -> Iterator[bytes]:
+        """Yield errors, newest first."""
+        query = {
+            "source": wanted.source,
+            "code": wanted.code,
+            "kind": wanted.kind,
+            "session": wanted.session_id,
+            "since": wanted.since,
+        }
+        return self._pages("/errors", query)
 
     def search(self, wanted: TextFilter) -> Iterator[bytes]:
         """Yield the texts that have the words, newest first."""

@@ -14,6 +14,7 @@ from api.cli.wanted import (
     AcceptWanted,
     AuditFilter,
     DecisionWanted,
+    ErrorFilter,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -72,6 +73,10 @@ class Source(Protocol):
 
     def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
         """Yield what was used, in the order of its keys."""
+        ...
+
+    def errors(self, wanted: ErrorFilter) -> Iterator[bytes]:
+        """Yield errors, newest first."""
         ...
 
     def search(self, wanted: TextFilter) -> Iterator[bytes]:

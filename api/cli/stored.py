@@ -14,12 +14,13 @@ from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_removing import stored_delete, stored_purge, stored_undelete
-from api.cli.stored_views import stored_texts, stored_usage
+from api.cli.stored_views import stored_errors, stored_texts, stored_usage
 from api.cli.wanted import (
     NO_PARENT,
     AcceptWanted,
     AuditFilter,
     DecisionWanted,
+    ErrorFilter,
     ForkWanted,
     RedoWanted,
     RewindWanted,
@@ -182,6 +183,10 @@ class Stored:
     def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
         """Yield what was used, in the order of its keys."""
         return stored_usage(self._log, self._project_id, wanted)
+
+    def errors(self, wanted: ErrorFilter) -> Iterator[bytes]:
+        """Yield errors, newest first."""
+        return stored_errors(self._log, self._project_id, wanted)
 
     def search(self, wanted: TextFilter) -> Iterator[bytes]:
         """Yield the texts that have the words, newest first."""

@@ -12,13 +12,15 @@ from sqlalchemy.exc import DBAPIError
 
 from api.cli.failures import NOT_SO, Failure
 from api.cli.progress import bar
-from api.cli.wanted import TextFilter, UsageFilter
+from api.cli.wanted import ErrorFilter, TextFilter, UsageFilter
+from api.error_shapes import error_shape
 from api.search_shapes import hit_shape
 from api.usage_shapes import day_number, item_shape
 from domain.raw_json import dumped
 from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
+from infrastructure.reading.errors import ErrorQuery, errors
 from infrastructure.reading.search import IndexBrokenError, SearchQuery, search
 from infrastructure.reading.sessions import session_head
 from infrastructure.reading.usage import Key, UsageQuery, usage_by
@@ -47,6 +49,29 @@ def stored_usage(log: Turnlog, project_id: str, wanted: UsageFilter) -> Iterator
         if len(found) < PAGE:
             return
         after = found[-1].key
+
+
+def stored_errors(log: Turnlog, project_id: str, wanted: ErrorFilter) -> Iterator[bytes]:
+    """Yield errors, newest first."""
+    key = _session_key(log, project_id, wanted.session_id)
+    _catch_up(log, "errors")
+    before: int | None = None
+    while True:
+        query = ErrorQuery(
+            project_id=project_id,
+            source=wanted.source,
+            code=wanted.code,
+            kind=wanted.kind,
+            session_key=key,
+            since=microseconds(wanted.since),
+            before=before,
+            limit=PAGE,
+        )
+        found = log.read_now(partial(errors, query=query))
+        yield from (dumped(error_shape(item)) for item in found)
+        if len(found) < PAGE:
+            return
+        before = found[-1].errors.position
 
 
 def stored_texts(log: Turnlog, project_id: str, wanted: TextFilter) -> Iterator[bytes]:

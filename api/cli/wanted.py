@@ -48,6 +48,17 @@ class UsageFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorFilter:
+    """Which errors; `since` is RFC 3339."""
+
+    source: str | None = None
+    code: str | None = None
+    kind: str | None = None
+    session_id: str | None = None
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextFilter:
     """Which texts; moments are RFC 3339."""
 

@@ -29,6 +29,11 @@ class Follower(Protocol):
         """The types of the facts that it wants."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """Tell whether it reads also what is kept beside the facts' bodies."""
+        ...
+
     def begin(self, connection: Connection, generation: int) -> None:
         """Make what a new generation needs."""
         ...

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from infrastructure.database import Database
 from infrastructure.followers import tracking
+from infrastructure.followers.errors import ErrorsFollower
 from infrastructure.followers.follower import Follower
 from infrastructure.followers.search import SearchFollower
 from infrastructure.followers.stepping import Stepped, Stepper
@@ -40,7 +41,8 @@ class StillBehindError(Exception):
 
 def followers(*, search: bool) -> Sequence[Follower]:
     """Return the followers of this build."""
-    return (UsageFollower(), SearchFollower()) if search else (UsageFollower(),)
+    always = (UsageFollower(), ErrorsFollower())
+    return (*always, SearchFollower()) if search else always
 
 
 @dataclass(slots=True)
@@ -79,6 +81,12 @@ class Following:
     def names(self) -> Sequence[str]:
         """Return the followers' names."""
         return tuple(self._steppers)
+
+    @property
+    def errors(self) -> Mapping[tuple[str, str], int]:
+        """Return how many errors this process has folded, by source and kind."""
+        found = [s.follower for s in self._steppers.values()]
+        return next((dict(f.counted) for f in found if isinstance(f, ErrorsFollower)), {})
 
     def failing(self, name: str) -> bool:
         """Tell whether a follower's last step in this process failed."""

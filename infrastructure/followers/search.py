@@ -66,6 +66,8 @@ class SearchFollower:
         "session-purged",
     )
 
+    whole = True
+
     def begin(self, connection: Connection, generation: int) -> None:
         """Make an empty index."""
         index.begin(connection, generation)

@@ -140,7 +140,7 @@ class Stepper:
             found, through = log_page(
                 connection, after=seen.position, limit=BATCH, types=self.follower.types
             )
-            facts = _whole(connection, found)
+            facts = _whole(connection, found) if self.follower.whole else found
         if through <= seen.position:
             return "done"
         more = len(found) == BATCH

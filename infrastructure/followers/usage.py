@@ -33,6 +33,7 @@ class UsageFollower:
     name = "usage"
     fold_version = FOLD_VERSION
     types: Sequence[str] = (*TYPES, "session-purged")
+    whole = True
 
     def begin(self, connection: Connection, generation: int) -> None:
         """Nothing: there are no rows yet."""

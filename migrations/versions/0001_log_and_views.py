@@ -481,6 +481,30 @@ def upgrade() -> None:
         "ix_usage_project_day", "usage", ["generation", "project_id", "day"], unique=False
     )
     op.create_table(
+        "errors",
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("source", sa.String(), nullable=False),
+        sa.Column("code", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("first_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_at", sa.BigInteger(), nullable=False),
+        sa.Column("times", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("generation", "position", name=op.f("pk_errors")),
+    )
+    op.create_index(
+        "ix_errors_project", "errors", ["generation", "project_id", "position"], unique=False
+    )
+    op.create_index(
+        "ix_errors_newest",
+        "errors",
+        ["generation", "project_id", "source", "code", "position"],
+        unique=False,
+    )
+    op.create_table(
         "search_documents",
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("document", KEY, nullable=False),
@@ -538,6 +562,7 @@ def downgrade() -> None:
         "title_numbers",
         "imports",
         "imported_rows",
+        "errors",
         "losses",
         "messages",
         "moves",

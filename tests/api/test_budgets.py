@@ -175,6 +175,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET .../usage": lambda a: a.of_session("/usage"),
     "GET .../subagents": lambda a: a.of_session("/subagents"),
     "GET /usage": lambda a: a.get("/usage"),
+    "GET /errors": lambda a: a.get("/errors", session=a.session),
     "GET /agreement": lambda a: a.get("/agreement"),
     "GET /search": lambda a: a.get("/search", q="Hello", limit=3),
     "POST .../compare": lambda a: a.post(
@@ -312,7 +313,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../compare": Budget(14, 13, 16, 1),
     "GET /agreement": Budget(2, 2, 5, 0),
     "GET .../usage": Budget(10, 10, 13, 0),
-    "GET /usage": Budget(7, 7, 10, 0),
+    "GET /usage": Budget(8, 8, 11, 0),
+    "GET /errors": Budget(7, 7, 10, 0),
     "GET /search": Budget(5, 5, 8, 0),
     "POST /imports, one row": Budget(23, 21, 22, 2),
     "GET /imports/{id}": Budget(1, 1, 4, 0),

@@ -71,6 +71,7 @@ ELSEWHERE = (
     "/sessions?limit=200&status=all",
     "/approvals?status=all&limit=200",
     "/usage",
+    "/errors",
     "/search?q=again",
     "/agreement",
 )

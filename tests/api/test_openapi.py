@@ -173,6 +173,7 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         ("post", f"{_SESSION}/compare", "/sessions/s1/compare", held),
         ("get", f"{_SESSION}/usage", "/sessions/s1/usage", None),
         ("get", "/usage", "/usage", None),
+        ("get", "/errors", "/errors", None),
         ("get", "/search", "/search?q=x", None),
         ("get", f"{_SESSION}/audit", "/sessions/s1/audit", None),
         ("post", f"{_SESSION}/rewind", "/sessions/s1/rewind", {"turns": 1, "dry_run": True}),

@@ -12,7 +12,7 @@ def test_a_running_process_is_healthy_and_ready(browser: httpx.Client) -> None:
     assert browser.get("/healthz").json() == {"status": "ok"}
     ready = browser.get("/readyz").json()
     assert ready["status"] == "ok"
-    assert ready["views"].keys() == {"usage", "search"}
+    assert ready["views"].keys() == {"usage", "errors", "search"}
     assert ready["views"]["usage"].keys() == {"through_position", "lag", "failing"}
 
 

@@ -90,7 +90,7 @@ def found(store: Store, query: str, **more: Any) -> list[tuple[str, int]]:  # no
 def rows(store: Store, table: Table) -> list[Mapping[str, Any]]:
     """Return a view's rows of the generation that is read, without its number."""
     with store.database.read() as connection:
-        name = "usage" if table is t.usage else "search"
+        name = "search" if table is t.search_documents else table.name
         read = tracking.live(connection, name)
         assert read is not None
         statement = select(table).where(table.c.generation == read.generation)
