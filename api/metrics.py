@@ -82,7 +82,6 @@ class _OfLog(Collector):
             failing.add_metric([name], int(self._log.following.failing(name)))
         yield from (events, seconds, failing)
 
-
     def _errors(self) -> Metric:
         labels = ("source", "kind")
         told = "Errors that this process found in the log."

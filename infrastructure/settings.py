@@ -31,11 +31,11 @@ from infrastructure.pool.limits import MEANINGS as POOL_MEANINGS
 from infrastructure.pool.limits import RANGES as POOL_RANGES
 from infrastructure.pool.limits import PoolLimits
 from infrastructure.prices import BadPrice, prices_of
-from infrastructure.spawning import SPAWNING_TOOLS
-from projections.prices import NO_PRICES, Prices
 from infrastructure.restart_policy import MEANINGS as RESTART_MEANINGS
 from infrastructure.restart_policy import RANGES as RESTART_RANGES
 from infrastructure.restart_policy import RestartPolicy
+from infrastructure.spawning import SPAWNING_TOOLS
+from projections.prices import NO_PRICES, Prices
 
 PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
