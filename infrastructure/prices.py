@@ -7,7 +7,7 @@ single token costs is a whole number of million-millionths.
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import Final, cast
 
 from projections.prices import Price, Prices
 from projections.usage import CURRENCY_LIMIT, MODEL_LIMIT
@@ -28,16 +28,18 @@ def prices_of(given: object) -> Prices:
     Raises:
         BadPrice: naming the model and the member.
     """
-    if not isinstance(given, Mapping):
+    models = _table(given)
+    if models is None:
         raise BadPrice("prices are tables by model")
-    return Prices(table={str(name): _price(str(name), told) for name, told in given.items()})
+    return Prices(table={name: _price(name, told) for name, told in models.items()})
 
 
-def _price(model: str, told: object) -> Price:
+def _price(model: str, given: object) -> Price:
     called = f"prices.{model[:64]!r}"
-    if not model or len(model) > MODEL_LIMIT or not isinstance(told, Mapping):
+    told = _table(given)
+    if not model or len(model) > MODEL_LIMIT or told is None:
         raise BadPrice(f"{called} is no table of a model")
-    unknown = sorted(str(name) for name in told if name not in _AMOUNTS | {"currency"})
+    unknown = sorted(told.keys() - _AMOUNTS - {"currency"})
     if unknown:
         raise BadPrice(f"{called} has a member that is none: {unknown[0][:64]!r}")
     currency = told.get("currency", USUAL)
@@ -46,7 +48,7 @@ def _price(model: str, told: object) -> Price:
     for name in ("input", "output"):
         if name not in told:
             raise BadPrice(f"{called} has no {name}")
-    amounts = {name: _amount(told[name], f"{name} of {called}") for name in _AMOUNTS & set(told)}
+    amounts = {name: _amount(told[name], f"{name} of {called}") for name in told.keys() & _AMOUNTS}
     usual = amounts["input"]
     return Price(
         currency=currency.upper(),
@@ -55,6 +57,10 @@ def _price(model: str, told: object) -> Price:
         cache_read=amounts.get("cache_read", usual),
         cache_write=amounts.get("cache_write", usual),
     )
+
+
+def _table(value: object) -> Mapping[str, object] | None:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
 
 
 def _amount(value: object, called: str) -> int:

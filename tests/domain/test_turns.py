@@ -281,6 +281,11 @@ def test_usage_is_summed() -> None:
     RUNNING.when(used).then(used)
 
 
+def test_usage_between_turns_needs_no_turn() -> None:
+    used = e.UsageRecorded(model="m", input_tokens=1, output_tokens=1)
+    given(OPENED).when(record(used)).then(used)
+
+
 def test_usage_of_no_turn_in_an_odd_log_is_passed_over() -> None:
     used = e.UsageRecorded(turn_id="t9", model="m", input_tokens=1, output_tokens=1)
     assert folded(OPENED, used).turns == {}

@@ -73,9 +73,20 @@ def test_a_tools_failure_is_told_by_its_name() -> None:
     assert code_of("a" * 65) == "unknown"
 
 
-def errors(position: int, at: int, **more: str) -> Errors:
-    named = {"project_id": "p", "source": "tool", "code": "x", "kind": "expected"} | more
-    return Errors(position=position, session_key=1, turn_id="t1", first_at=at, last_at=at, **named)
+def errors(
+    position: int, at: int, *, project_id: str = "p", source: str = "tool", code: str = "x"
+) -> Errors:
+    return Errors(
+        position=position,
+        project_id=project_id,
+        session_key=1,
+        turn_id="t1",
+        source=source,
+        code=code,
+        kind="expected",
+        first_at=at,
+        last_at=at,
+    )
 
 
 def test_the_same_again_at_once_is_counted() -> None:
@@ -86,7 +97,8 @@ def test_the_same_again_at_once_is_counted() -> None:
     assert counted(again, errors(3, 2 * WITHIN + 1)).times == 1
 
 
-@pytest.mark.parametrize("other", [{"project_id": "q"}, {"source": "log"}, {"code": "y"}])
-def test_nothing_is_counted_with_what_is_of_another_kind(other: dict[str, str]) -> None:
-    new = errors(2, 0, **other)
-    assert counted(errors(1, 0), new) == new
+@pytest.mark.parametrize(
+    "other", [errors(2, 0, project_id="q"), errors(2, 0, source="log"), errors(2, 0, code="y")]
+)
+def test_nothing_is_counted_with_what_is_of_another_kind(other: Errors) -> None:
+    assert counted(errors(1, 0), other) == other
