@@ -24,7 +24,7 @@ from domain.raw_json import dumped
 from domain.refusals import CompactionInterrupted
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.hosting import compacting
+from infrastructure.hosting import compacting, compaction
 from infrastructure.hosting.compacting_plan import WorkspaceMissing
 from infrastructure.reading.moment import moment
 
@@ -129,7 +129,7 @@ async def compact(
         return Response(answer, media_type=MEDIA, headers=dict(headers))
     _check_made(wanted)
     here = hosting_of(request).launching.compacting
-    made = compacting.Request(
+    made = compaction.Request(
         target=target,
         caller=caller,
         keep_turns=1 if wanted.keep_turns is None else wanted.keep_turns,
@@ -143,13 +143,13 @@ async def compact(
 
 
 async def _made(
-    log: Turnlog, here: compacting.Compacting, made: compacting.Request, *, at_once: bool
+    log: Turnlog, here: compacting.Compacting, made: compaction.Request, *, at_once: bool
 ) -> Response:
     """Return what becomes of a summary that is made here, when it is there or at once."""
     target, replayed = made.target, False
     try:
         one = await here.begin(made)
-    except compacting.Before as before:
+    except compaction.Before as before:
         replayed = True
         if before.answer is not None:
             return await _again(log, target, before.answer)
@@ -157,9 +157,9 @@ async def _made(
         if running is None or running.wanted.compaction_id != before.compaction_id:
             return await _taken(log, target, before.compaction_id, replay_headers(replayed=True))
         one = running
-    except compacting.ShuttingDown:
+    except compaction.ShuttingDown:
         raise retry("shutting-down", "the server is stopping") from None
-    except compacting.TooMany:
+    except compaction.TooMany:
         raise retry("pool-full", "as many histories are summed up as may be at once") from None
     except WorkspaceMissing:
         detail = "the session's workspace is gone"

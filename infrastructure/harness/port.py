@@ -277,6 +277,7 @@ class Start:
         config: The session's configuration, as it was recorded.
         workspace: The folder that it works in; None for the definition's own.
         recorded: What its tools give, each call's result once; none of them is run. None: they are.
+        beside: Whether it lives beside the session's own harness; else it takes that one's place.
     """
 
     project_id: str
@@ -286,6 +287,7 @@ class Start:
     workspace: str | None = None
     seed: Seed | None = None
     recorded: tuple["RecordedCall", ...] | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,132 +7,53 @@ recorded, in one commit with the end of its lease: so it can be given up at any 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from domain.commands import HeadClaim
-from domain.json_text import JsonValue, parse
-from domain.raw_json import dumped
+from domain.json_text import JsonValue
 from domain.refusals import (
     Compacting as CompactingNow,
 )
 from domain.refusals import (
     CompactionFailed,
     CompactionInterrupted,
-    InvalidValue,
     Refusal,
 )
 from infrastructure import compaction_runs
-from infrastructure.command_handler import Caller, Target
+from infrastructure.command_handler import Target
 from infrastructure.commit import Contended
-from infrastructure.compaction_runs import MOVED, Compacted, Wanted
+from infrastructure.compaction_runs import MOVED, Wanted
 from infrastructure.composition import Turnlog
-from infrastructure.harness.port import Harness, Harnesses, HarnessFailed, Start, Used
+from infrastructure.harness.port import Harnesses, HarnessFailed
 from infrastructure.hosting import compacting_summary
 from infrastructure.hosting.compacting_plan import Planned, planned
-from infrastructure.hosting.compacting_summary import Stopped, summary_of
+from infrastructure.hosting.compacting_steps import Summing
+from infrastructure.hosting.compacting_summary import Stopped
+from infrastructure.hosting.compaction import (
+    ACCEPTED,
+    Before,
+    Compaction,
+    Request,
+    ShuttingDown,
+    Summed,
+    TooMany,
+    accepted,
+    compaction_of,
+    key_of,
+)
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.ending import words_of
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.live import Locks
-from infrastructure.hosting.patience import AGAIN_S, PATIENCE_S
-from infrastructure.hosting.timing import loop_ms
-from infrastructure.idempotency import IdempotencyKey, Kept, claim, keep, unclaim
+from infrastructure.idempotency import Kept, claim, keep, unclaim
 from infrastructure.pool.seats import SeatKey
 from infrastructure.runner import Attempt
 
 SHUTDOWN: Final = "shutdown"
-ACCEPTED: Final = 202
 PLANS: Final = 5
 """So often it is planned anew if the history moves between plan and lease."""
 Told = Mapping[str, JsonValue]
 _LOGGER: Final = logging.getLogger("turnlog")
-
-
-class ShuttingDown(Exception):
-    """The server begins nothing any more."""
-
-
-class TooMany(Exception):
-    """As many histories are summed up here as may be at once."""
-
-
-class Before(Exception):
-    """The request came before: what it was answered, or which compaction it began."""
-
-    def __init__(self, kept: Kept) -> None:
-        """Take what was kept of it."""
-        super().__init__()
-        self.answer: Final = None if kept.status == ACCEPTED else kept.result
-        self.compaction_id: Final = _compaction_of(kept)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summed:
-    """What became of a compaction that went well, and what is answered to whoever asked for it."""
-
-    compacted: Compacted
-    answer: bytes
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Compaction:
-    """A compaction that runs here.
-
-    Attributes:
-        fence: Of its lease.
-        stopped: Why it was stopped, and by whom.
-        settled: What became of it, or why nothing did.
-    """
-
-    wanted: Wanted
-    planned: Planned
-    words: str
-    answer: Callable[[Compacted, Used | None], bytes]
-    once: IdempotencyKey | None
-    fence: int = 0
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
-    stopped: tuple[str, str | None] | None = None
-    settled: "asyncio.Future[Summed | Exception]" = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
-
-    @property
-    def key(self) -> SeatKey:
-        """Return what its session goes by."""
-        return _key(self.wanted.target)
-
-    async def wait(self) -> Summed:
-        """Return what became of it; whoever waits may be cancelled.
-
-        Raises:
-            Refusal: nothing did, and nothing was changed.
-        """
-        outcome = await asyncio.shield(self.settled)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A compaction that somebody asks for.
-
-    Attributes:
-        keep_turns: So many of the newest turns stay as they are.
-        instructions: What the summary should mind besides.
-        answer: Says as JSON what became of it, and what the model used, if that is told.
-    """
-
-    target: Target
-    caller: Caller
-    answer: Callable[[Compacted, Used | None], bytes]
-    keep_turns: int = 1
-    instructions: str | None = None
-    claim: HeadClaim | None = None
-    expected_version: int | None = None
-    once: IdempotencyKey | None = None
 
 
 class Compacting:
@@ -149,10 +70,9 @@ class Compacting:
         """Take what starts harnesses, and who is told of each piece that they say."""
         self._log: Final = log
         self._here: Final = here
-        self._harnesses: Final = harnesses
         self._configurations: Final = configurations
-        self._fan_out: Final = fan_out
-        self._running: Final[dict[SeatKey, Compaction]] = {}
+        self._summing: Final = Summing(log, harnesses, fan_out)
+        self._running: Final = dict[SeatKey, Compaction]()
         self._locks: Final = Locks()
 
     def running(self) -> tuple[Compaction, ...]:
@@ -161,7 +81,7 @@ class Compacting:
 
     def of(self, target: Target) -> Compaction | None:
         """Return the one that runs here for a session."""
-        return self._running.get(_key(target))
+        return self._running.get(key_of(target))
 
     async def begin(self, request: Request) -> Compaction:
         """Have a session's history be summed up from now on.
@@ -175,7 +95,7 @@ class Compacting:
         for _ in range(PLANS):
             try:
                 found = await self._planned(request)
-                async with self._locks.of(_key(request.target)):
+                async with self._locks.of(key_of(request.target)):
                     begun = await self._begun(request, found)
                     if begun is not None:
                         self._running[begun.key] = begun
@@ -193,7 +113,7 @@ class Compacting:
 
         One whose summary is recorded at this moment is done.
         """
-        async with self._locks.of(_key(target)):
+        async with self._locks.of(key_of(target)):
             one = self.of(target)
         if one is None:
             return False
@@ -204,7 +124,7 @@ class Compacting:
     async def stop_anywhere(self, target: Target, reason: str, by: str | None = None) -> bool:
         """Stop the one that runs for a session, here or elsewhere; tell whether that was done."""
         now = self._log.now()
-        async with self._locks.of(_key(target)):  # so that none begins here meanwhile
+        async with self._locks.of(key_of(target)):  # so that none begins here meanwhile
             if self.of(target) is None:
                 run = await self._log.read(lambda c: compaction_runs.runs_now(c, target, now))
                 return run is not None and await self._log.write(
@@ -234,7 +154,7 @@ class Compacting:
         await self._check_key(request)
         if self._here.closing:
             raise ShuttingDown
-        self._here.deletions.check(_key(request.target))
+        self._here.deletions.check(key_of(request.target))
         found = await self._log.read(
             lambda connection: planned(
                 connection,
@@ -269,7 +189,7 @@ class Compacting:
         """Tell whether the compaction still runs that a request began."""
         now = self._log.now()
         run = await self._log.read(lambda c: compaction_runs.runs_now(c, request.target, now))
-        return run is not None and run.turn_id == _compaction_of(kept)
+        return run is not None and run.turn_id == compaction_of(kept)
 
     async def _begun(self, request: Request, found: Planned) -> Compaction | None:
         wanted = Wanted(
@@ -296,7 +216,7 @@ class Compacting:
                 claim(attempt.connection, once, self._log.now())
             fence = compaction_runs.begin(self._log.handler, attempt, wanted, found.plan)
             if once is not None and fence is not None:
-                keep(attempt.connection, once, _accepted(wanted.compaction_id))
+                keep(attempt.connection, once, accepted(wanted.compaction_id))
             return fence
 
         fence = await self._log.write(write)
@@ -313,7 +233,7 @@ class Compacting:
         """Do it, and tell what became of it; whatever breaks, nobody waits for ever."""
         outcome: Summed | Exception
         try:
-            outcome = await self._summed(one)
+            outcome = await self._summing.summed(one)
         except Stopped:
             outcome = CompactionInterrupted(*(one.stopped or (MOVED, None)))
         except HarnessFailed as failed:
@@ -326,72 +246,6 @@ class Compacting:
             raise
         await self._over(one, outcome)
 
-    async def _summed(self, one: Compaction) -> Summed:
-        harness = await self._started(one)
-        try:
-            text, used = await summary_of(
-                harness, one.words, one.stop, lambda told: self._tell(one, told)
-            )
-        finally:
-            await harness.close()
-        return await self._recorded(one, text, used)
-
-    async def _started(self, one: Compaction) -> Harness:
-        """Return a harness that knows what is to be summed up."""
-        configuration, target = one.planned.configuration, one.wanted.target
-        starting = asyncio.ensure_future(
-            self._harnesses.start(
-                Start(
-                    project_id=target.project_id,
-                    session_id=target.session_id,
-                    harness=configuration.harness,
-                    config=configuration.config,
-                    workspace=configuration.workspace,
-                    seed=one.planned.seed,
-                )
-            )
-        )
-        stopping = asyncio.ensure_future(one.stop.wait())
-        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not starting.done():
-            starting.cancel()
-        await asyncio.wait({starting})
-        if starting.cancelled():
-            raise Stopped
-        harness = starting.result()
-        if one.stop.is_set():
-            await harness.close()
-            raise Stopped
-        return harness
-
-    async def _recorded(self, one: Compaction, text: str, used: Used | None) -> Summed:
-        """Record the summary, once, as soon as the log can be reached."""
-        configuration = one.planned.configuration
-        harness = configuration.harness or self._log.settings.default_harness
-        wanted, plan = one.wanted, one.planned.plan
-
-        def write(attempt: Attempt) -> Summed:
-            handler = self._log.handler
-            done = compaction_runs.record(
-                handler, attempt, wanted, one.fence, plan, (text, harness)
-            )
-            answer = one.answer(done, used)
-            if one.once is not None:
-                keep(attempt.connection, one.once, _answered(done, answer))
-            return Summed(compacted=done, answer=answer)
-
-        deadline = loop_ms() + PATIENCE_S * 1_000
-        while True:
-            try:
-                return await self._log.write(write)
-            except InvalidValue:  # what it stands for went out of sight
-                raise CompactionInterrupted(MOVED) from None
-            except UNREACHABLE:
-                if loop_ms() >= deadline or one.stop.is_set():
-                    raise
-            await asyncio.sleep(AGAIN_S)
-
     async def _over(self, one: Compaction, outcome: Summed | Exception) -> None:
         """Let go of what it held, tell whoever waits, and have the next input come."""
         if isinstance(outcome, Summed):
@@ -399,7 +253,9 @@ class Compacting:
         else:
             await self._let_lease_go(one)
             if isinstance(outcome, CompactionFailed | CompactionInterrupted):
-                self._tell(one, {"kind": "compaction", "type": "given-up", "code": _code(outcome)})
+                self._summing.tell(
+                    one, {"kind": "compaction", "type": "given-up", "code": _code(outcome)}
+                )
         if self._running.get(one.key) is one:
             del self._running[one.key]
         self._nudge(one)
@@ -429,40 +285,10 @@ class Compacting:
         if parked.warmth.pin.history_version < summed.compacted.head.history_version:
             await self._here.pool.evict(parked, "history")
 
-    def _tell(self, one: Compaction, told: Told) -> None:
-        try:
-            self._fan_out(one.wanted.target, one.wanted.compaction_id, told)
-        except Exception as error:  # noqa: BLE001 - who watches must not end what is watched
-            _LOGGER.warning("a watcher of a compaction failed: %s", type(error).__name__)
-
     def _nudge(self, one: Compaction) -> None:
         """Have whoever follows the session look at how it stands."""
         target = one.wanted.target
         self._log.arrivals.announce([(target.project_id, target.session_id)])
-
-
-def _key(target: Target) -> SeatKey:
-    return SeatKey(target.project_id, target.session_id)
-
-
-def _compaction_of(kept: Kept) -> str | None:
-    """Return the compaction that a request began."""
-    said = parse(kept.result)
-    found = said.get("compaction_id") if isinstance(said, dict) else None
-    return found if isinstance(found, str) else None
-
-
-def _accepted(compaction_id: str) -> Kept:
-    return Kept(
-        status=ACCEPTED,
-        first_version=None,
-        last_version=None,
-        result=dumped({"compaction_id": compaction_id}),
-    )
-
-
-def _answered(done: Compacted, answer: bytes) -> Kept:
-    return Kept(status=200, first_version=done.version, last_version=done.version, result=answer)
 
 
 def _code(outcome: CompactionFailed | CompactionInterrupted) -> str:

@@ -1,12 +1,14 @@
 """Which agents run on this machine for turnlog, and which conversations does each hold?
 
 A process holds as many conversations as its definition allows, of one project and in one folder,
-and ends with its last. A session has one harness: starting another ends the one before.
+and ends with its last. A session has one harness: starting another ends the one before, unless it
+is to live beside it.
 """
 
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +41,8 @@ class AcpHarnesses:
         self._state = state.absolute()
         self._instance = instance
         self._places = Places()
-        self._held: dict[tuple[str, str], AcpHarness] = {}
+        self._held: dict[tuple[str, str, int], AcpHarness] = {}
+        self._besides = count(1)
         self._closed = False
 
     @property
@@ -54,14 +57,15 @@ class AcpHarnesses:
             HarnessFailed: none can be started.
         """
         definition = self._definition(start)
-        key = (start.project_id, start.session_id)
+        place = next(self._besides) if start.beside else 0
+        key = (start.project_id, start.session_id, place)
         earlier = self._held.pop(key, None)
         if earlier is not None:
             await earlier.close()
         folder = self._folder(start, definition)
         try:
             async with asyncio.timeout(definition.timeouts.start_s):
-                harness = await self._started(start, definition, folder)
+                harness = await self._started(start, definition, folder, key)
         except TimeoutError:
             detail = f"{definition.name} was not ready in time"
             raise HarnessFailed("start-timeout", detail) from None
@@ -82,14 +86,15 @@ class AcpHarnesses:
         """Return how many processes run, or are being started or ended."""
         return self._places.count()
 
-    async def _started(self, start: Start, definition: Definition, folder: str) -> AcpHarness:
+    async def _started(
+        self, start: Start, definition: Definition, folder: str, key: tuple[str, str, int]
+    ) -> AcpHarness:
         kind = Kind(start.project_id, definition.name, folder)
         place = self._places.take(
             kind,
             definition.sessions_per_process,
             lambda: Link.open(definition, folder, self._instance.variables),
         )
-        key = (start.project_id, start.session_id)
 
         async def leave(harness: AcpHarness) -> None:
             if self._held.get(key) is harness:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,14 @@ async def test_an_agent_that_gives_two_sessions_one_name_is_not_believed(tmp_pat
         with pytest.raises(HarnessFailed, match="no new session"):
             await opened.start(session(2))
         assert first.alive
+
+
+async def test_a_session_has_one_harness_but_for_one_beside_it(tmp_path: Path) -> None:
+    async with harnesses(tmp_path, puppet(sessions=1)) as opened:
+        first = await opened.start(session(1))
+        beside = await opened.start(replace(session(1), beside=True))
+        assert await pid_of(first) != await pid_of(beside)
+
+        second = await opened.start(session(1))
+
+        assert (first.alive, beside.alive, second.alive) == (False, True, True)
