@@ -157,23 +157,32 @@ class Hosting:
         ):
             queue_id, request = queued
             try:
-                ask = await self._read(target, request)
-                took = await self.take(
-                    target,
-                    replace(_waited(ask), owner=self.owner, queue_id=queue_id),
-                    Caller(),
-                )
+                word = await self._not_begun(target, queue_id, request)
+                if word is None:
+                    return
+                await self.recall(target, queue_id, word, Caller())
             except (InputStarted, NoSuchSession, SessionDeleting):
                 return  # somebody else was faster
-            except Refusal as refusal:
-                await self.recall(target, queue_id, _word(refusal), Caller())
-                continue
-            if took.again is not None:  # its very message became a turn in another way
-                await self.recall(target, queue_id, "said-before", Caller())
-                continue
-            if not isinstance(took.decision, Refuse) or took.decision.code in PASSING:
-                return
-            await self.recall(target, queue_id, took.decision.code, Caller())
+
+    async def _not_begun(self, target: Target, queue_id: str, request: bytes) -> str | None:
+        """Have an input become a turn; return why it can become none, by a word.
+
+        Raises:
+            InputStarted, NoSuchSession, SessionDeleting: it waits no more.
+        """
+        try:
+            ask = await self._read(target, request)
+            took = await self.take(
+                target, replace(_waited(ask), owner=self.owner, queue_id=queue_id), Caller()
+            )
+        except (InputStarted, NoSuchSession, SessionDeleting):
+            raise
+        except Refusal as refusal:
+            return _word(refusal)
+        if took.again is not None:  # its very message became a turn in another way
+            return "said-before"
+        refused = took.decision if isinstance(took.decision, Refuse) else None
+        return None if refused is None or refused.code in PASSING else refused.code
 
     async def recall(self, target: Target, queue_id: str, reason: str, caller: Caller) -> None:
         """Take an input back that waits.
