@@ -66,9 +66,9 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
     if isinstance(decision, Begin):
         decision = _in_line(request, found, decision)
     match decision:
-        case Queue() | Steer() if decision.before or ask.hosted or isinstance(decision, Queue):
+        case Queue() | Steer():
             return _set_aside(request, found, decision)
-        case Refuse() | Steer():
+        case Refuse():
             handler.check_current(attempt, request.target, found.state.head)
             return Dispatched(found=found, decision=decision, ask=ask, new=means.new)
         case Deliver():
@@ -82,7 +82,7 @@ def begin(request: Request, known: tuple[int | None, State] | None = None) -> Di
 def _set_aside(request: Request, found: Found, decision: Queue | Steer) -> Dispatched:
     """Record the answers that came with new text, and the text if it waits here.
 
-    A runner that asks tells it to its harness, and records it, by itself.
+    What steers the turn of the runner that asks is told to its harness, and recorded, by itself.
     """
     ask, means, steps = (
         request.ask,
@@ -96,6 +96,9 @@ def _set_aside(request: Request, found: Found, decision: Queue | Steer) -> Dispa
             steers=found.state.head.turn_id if isinstance(decision, Steer) else None,
         )
         steps.append(c.Note(event=queued, proposed=ask.batch is not None))
+    if not steps:
+        request.handler.check_current(request.attempt, request.target, found.state.head)
+        return Dispatched(found=found, decision=decision, ask=ask, new=means.new)
     appended = carried_out(request, found, steps)
     return Dispatched(found=found, decision=decision, ask=ask, new=means.new, appended=appended)
 

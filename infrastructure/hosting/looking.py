@@ -39,6 +39,18 @@ def _moves(types: tuple[str, ...], *, of_turn: bool) -> Prepared:
     )
 
 
+_CHILDREN: Final = Prepared(
+    lambda _: (
+        select(t.heads.c.session_key)
+        .where(
+            t.heads.c.project_id == bindparam("project_id"),
+            t.heads.c.parent_session_id == bindparam("session_id"),
+            t.heads.c.turn_id.is_not(None),
+            text("heads.status = 'open'"),
+        )
+        .limit(1)
+    )
+)
 _SINCE_PIN: Final = _moves(OWN, of_turn=True)
 _SINCE_CLAIM: Final = _moves(OF_GATES, of_turn=False)
 _KEPT: Final = Prepared(
@@ -49,6 +61,12 @@ _KEPT: Final = Prepared(
         .limit(MOST)
     )
 )
+
+
+def subagents_run(connection: Connection, project_id: str, session_id: str) -> bool:
+    """Tell whether a turn of a sub-agent of the session has not ended."""
+    names = {"project_id": project_id, "session_id": session_id}
+    return _CHILDREN.run(connection, names).first() is not None
 
 
 def kept_seats(connection: Connection, key: int) -> Sequence[Seat]:

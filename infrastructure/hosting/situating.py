@@ -19,6 +19,7 @@ from domain.dispatch.situation import (
     Claim,
     Config,
     ContinuedBy,
+    Policies,
     Seat,
     SeatState,
     Situation,
@@ -38,7 +39,12 @@ from infrastructure import runs
 from infrastructure.command_handler import CommandHandler, Target
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.compared import Compared
-from infrastructure.hosting.looking import kept_seats, moved_since_claim, moved_since_pin
+from infrastructure.hosting.looking import (
+    kept_seats,
+    moved_since_claim,
+    moved_since_pin,
+    subagents_run,
+)
 from infrastructure.hosting.priors import compared_prior
 from infrastructure.reading.facts import fact_at
 from infrastructure.runner import Attempt
@@ -147,7 +153,7 @@ def situate(
         rewind=ask.rewind is not None,
         prior="absent" if compared is None else _prior(compared, after, ask),
         seat=_seat(seat, ask, moved, _config(seat, wanted, facets)),
-        policies=ask.policies,
+        policies=_policies(attempt, target, head, ask),
         continued_by=_continued_by(turn, run, ask, now),
         told=Told(
             turn_id=head.turn_id,
@@ -234,6 +240,15 @@ def _is_held(head: Head, turn: Turn | None, run: runs.Run | None, now: int) -> b
 def _lease_of(turn: Turn | None, run: runs.Run | None) -> int:
     """Return until when the turn is held; 0 if nobody holds it."""
     return run.lease_until if turn and run is not None and run.is_of(turn.turn_id) else 0
+
+
+def _policies(attempt: Attempt, target: Target, head: Head, ask: Ask) -> Policies:
+    """Have new text wait for its turn, rather than cost the work of the sub-agents of another."""
+    if ask.policies.on_busy != "interrupt" or head.turn_id is None:
+        return ask.policies
+    if subagents_run(attempt.connection, target.project_id, target.session_id):
+        return replace(ask.policies, on_busy="queue")
+    return ask.policies
 
 
 def _standing(head: Head, ask: Ask, wanted: Wanted) -> Standing:

@@ -1,6 +1,7 @@
 """Inputs that wait for their turn: first in, first out, taken back once, never lost."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from domain.raw_json import RawJson, dumped
 from infrastructure.command_handler import Caller, Target
 from infrastructure.runner import Attempt
 from tests.api.batches import problem
-from tests.api.chats import Chat, agent, eventually, last_text, told, user
+from tests.api.chats import Chat, agent, eventually, last_text, opened, told, user
 from tests.api.serving import Served, open_log
 
 WAITS = "tool: wait {}"
@@ -236,6 +237,24 @@ def test_only_what_interrupts_goes_ahead_of_what_waits(chat: Chat) -> None:
     eventually(chat.texts, lambda texts: "first" in texts)
     said = [text for text in chat.texts() if text in {"first", "newcomer"}]
     assert said == ["newcomer", "first"]
+
+
+def test_new_text_does_not_interrupt_a_turn_whose_subagents_work(chat: Chat) -> None:
+    turn_id = chat.begun(WAITS)
+    child = replace(chat, session_id=f"{chat.session_id}.child")
+    opened(child, parent={"session_id": chat.session_id})
+    batch = {
+        "producer": {"id": "child", "epoch": 1, "sequence": 1},
+        "events": [{"type": "turn-started", "data": {"turn_id": "c1", "messages": [user("Work")]}}],
+    }
+    assert chat.client.post(f"{child.path}/events", json=batch).status_code == 201
+
+    queue_id = chat.say("Hello", on_busy="interrupt").json()["queue_id"]
+
+    assert chat.turn(turn_id)["status"] == "running"
+    assert waiting(chat) == [queue_id]
+    assert chat.client.post(f"{chat.path}/interrupt", json={}).json() == {"delivered": True}
+    eventually(chat.texts, lambda texts: "Hello" in texts)
 
 
 def test_what_waits_in_a_session_that_is_deleted_becomes_no_turn(chat: Chat) -> None:
