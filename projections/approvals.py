@@ -23,6 +23,7 @@ def approval_shape(
     """
     status = gate_status(gate, at)
     asked = opened if isinstance(opened, e.GateOpened) else None
+    below = None if asked is None else asked.subagent_session_id
     return {
         "gate_id": gate.gate_id,
         "session_id": session_id,
@@ -32,6 +33,7 @@ def approval_shape(
         "permission_id": gate.permission_id,
         "tool_call_id": gate.tool_call_id,
         "tool": gate.tool,
+        **({} if below is None else {"subagent_session_id": below}),
         "arguments": asked and asked.arguments,
         "options": asked and asked.options,
         "answer_schema": asked and asked.answer_schema,

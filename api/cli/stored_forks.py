@@ -34,4 +34,4 @@ def stored_lineage(log: Turnlog, target: Target) -> bytes:
     older = log.read_now(lambda connection: ancestors(connection, target))
     found = log.read_now(lambda connection: children(connection, target, None, CHILDREN + 1))
     more = "more" if len(found) > CHILDREN else None
-    return dumped(lineage_shape(older, found[:CHILDREN], more, head.version))
+    return dumped(lineage_shape(older, found[:CHILDREN], more, head))

@@ -23,6 +23,7 @@ class GateOpened:
     options: object = None
     answer_schema: object = None
     expires_at: str | None = None
+    subagent_session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,16 @@ class Finish:
     output_tokens: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beneath:
+    """A sub-agent; `above` is the one that runs it, if that is one itself."""
+
+    subagent_id: str
+    name: str
+    tool_call_id: str
+    above: str | None = None
+
+
 class Cancelled(Exception):
     """The prompt is to end now."""
 
@@ -79,6 +89,14 @@ class Body(Protocol):
 
     async def remote(self, name: str, arguments: JsonValue) -> Outcome:
         """Return what the tool server gives."""
+        ...
+
+    def below(self, beneath: Beneath) -> "Body":
+        """Return who hears what a sub-agent does, and answers it."""
+        ...
+
+    async def used(self, input_tokens: int, output_tokens: int) -> None:
+        """Tell what a sub-agent's model read and wrote."""
         ...
 
     async def fail(self, kind: Failing) -> None:

@@ -12,13 +12,23 @@ from typing import Any, Final
 
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.acts import QUESTION, REMOTE, Fail, Name, Pause
-from infrastructure.demo_agent.body import Body, Cancelled, Decision, Finish, Resumed, Witness
+from infrastructure.demo_agent.body import (
+    Beneath,
+    Body,
+    Cancelled,
+    Decision,
+    Finish,
+    Resumed,
+    Witness,
+)
 from infrastructure.demo_agent.brain import Call, Calls, Say, next_steps
 from infrastructure.demo_agent.memory import Memory, Part
 from infrastructure.demo_agent.recording import Recording
 from infrastructure.demo_agent.tools import CANCELLED, DENIED, Outcome, failed, run
 
 _WAIT: Final = "wait"
+_TASK: Final = "task"
+_HELPER: Final = "helper"
 _CHARACTERS_A_TOKEN: Final = 4
 _NONE: Final[Mapping[str, Decision]] = MappingProxyType({})
 
@@ -46,6 +56,8 @@ class Conversation:
         self._nudged = asyncio.Event()
         self._prompts = 0
         self._read = self._wrote = 0
+        self._below: list[Conversation] = []
+        self.beneath: Beneath | None = None
 
     @property
     def busy(self) -> bool:
@@ -56,6 +68,8 @@ class Conversation:
         """Have the prompt that runs end as cancelled, or by raising `why`."""
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_exception(why or Cancelled())
+        for below in self._below:
+            below.stop(why)
 
     def nudge(self) -> None:
         """Note that something waits to be said, for when the next step is done."""
@@ -224,9 +238,39 @@ class Conversation:
             outcome = await self._body.remote(call.name.removeprefix(REMOTE), call.arguments)
         elif call.name == _WAIT:
             outcome = await self._wait(call.arguments)
+        elif call.name == _TASK:
+            outcome = await self._delegate(call)
         else:
             outcome = run(call.name, call.arguments)
         await self._end(call, outcome)
+
+    async def _delegate(self, call: Call) -> Outcome:
+        """Have a sub-agent do what the arguments say, in a conversation of its own."""
+        match call.arguments:
+            case {"prompt": str() as prompt, **rest}:
+                name = str(rest.get("agent", _HELPER))
+            case _:
+                return failed("prompt is a text")
+        above = None if self.beneath is None else self.beneath.subagent_id
+        beneath = Beneath(
+            subagent_id=".".join(filter(None, (above, call.tool_call_id))),
+            name=name,
+            tool_call_id=call.tool_call_id,
+            above=above,
+        )
+        body = self._body.below(beneath)
+        below = Conversation(body, self._witness)
+        below.beneath = beneath
+        self._below.append(below)
+        try:
+            finish = await below.prompt([{"type": "text", "text": prompt}])
+        finally:
+            self._below.remove(below)
+        self._check()
+        if finish.cancelled:
+            raise Cancelled
+        await body.used(finish.input_tokens, finish.output_tokens)
+        return Outcome(output={"said": below.memory.last_said()})
 
     async def _wait(self, arguments: JsonValue) -> Outcome:
         match arguments:

@@ -96,6 +96,13 @@ class Memory:
             at -= 1
         return (self._messages[at - 1] if at else None), self._messages[at:]
 
+    def last_said(self) -> str:
+        """Return the text of the last message; empty if it is not the agent's."""
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.role != "assistant":
+            return ""
+        return "".join(str(part["text"]) for part in last.parts if part.get("type") == "text")
+
     def open_calls(self) -> list[Part]:
         """Return the calls since the user's last message that have no result."""
         _, since = self.since_input()

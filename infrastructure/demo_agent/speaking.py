@@ -12,7 +12,7 @@ from typing import Final
 from domain.json_text import JsonValue
 from infrastructure.demo_agent.acts import QUESTION, Failing
 from infrastructure.demo_agent.blocks import parts_of
-from infrastructure.demo_agent.body import Decision
+from infrastructure.demo_agent.body import Beneath, Decision
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.memory import Part
 from infrastructure.demo_agent.tool_client import ToolServer
@@ -36,6 +36,8 @@ _ANSWER: Final[Part] = {
 }
 
 
+SUBAGENT: Final = "turnlog.dev/subagent"
+"""In the `_meta` of what is told or asked for a sub-agent: which one."""
 STEERING: Final = "_turnlog.dev/steer"
 """Told by the client when something waits to be said; asked of it between two steps."""
 
@@ -43,8 +45,15 @@ STEERING: Final = "_turnlog.dev/steer"
 class Speaking:
     """The body of a conversation whose listener is at the other end of a wire."""
 
-    def __init__(self, wire: Wire, tool_server: ToolServer, session_id: str) -> None:
-        """Speak over `wire` of the session `session_id`."""
+    def __init__(
+        self,
+        wire: Wire,
+        tool_server: ToolServer,
+        session_id: str,
+        beneath: Beneath | None = None,
+    ) -> None:
+        """Speak over `wire` of the session `session_id`, or of a sub-agent there."""
+        self._meta: Part = {} if beneath is None else {"_meta": {SUBAGENT: _told(beneath)}}
         self._wire = wire
         self._tool_server = tool_server
         self._session_id = session_id
@@ -54,6 +63,15 @@ class Speaking:
         kind = "agent_thought_chunk" if voice == "reasoning" else "agent_message_chunk"
         content: Part = {"type": "text", "text": text}
         await self._update({"sessionUpdate": kind, "content": content, "messageId": message_id})
+
+    def below(self, beneath: Beneath) -> "Speaking":
+        """Speak of a sub-agent."""
+        return Speaking(self._wire, self._tool_server, self._session_id, beneath)
+
+    async def used(self, input_tokens: int, output_tokens: int) -> None:
+        """Send what a sub-agent's model read and wrote."""
+        usage: Part = {"inputTokens": input_tokens, "outputTokens": output_tokens}
+        await self._update({"sessionUpdate": "usage_update", "_meta": {"usage": usage}})
 
     async def name(self, title: str) -> None:
         """Send what the session is called from now on."""
@@ -90,7 +108,12 @@ class Speaking:
             )
         asked = await self._wire.request(
             "session/request_permission",
-            {"sessionId": self._session_id, "toolCall": _shown(call), "options": _OPTIONS},
+            {
+                "sessionId": self._session_id,
+                "toolCall": _shown(call),
+                "options": _OPTIONS,
+                **self._meta,
+            },
         )
         return _read(asked, _permitted)
 
@@ -125,7 +148,9 @@ class Speaking:
                 os.write(_STDERR, (b"x" * 99 + b"\n") * (FLOOD // 100))
 
     async def _update(self, update: Part) -> None:
-        await self._wire.notify("session/update", {"sessionId": self._session_id, "update": update})
+        await self._wire.notify(
+            "session/update", {"sessionId": self._session_id, "update": update, **self._meta}
+        )
 
     def _form(self, call: Call) -> Part:
         question = call.arguments.get("question") if isinstance(call.arguments, dict) else None
@@ -135,7 +160,18 @@ class Speaking:
             "toolCallId": call.tool_call_id,
             "message": str(question),
             "requestedSchema": _ANSWER,
+            **self._meta,
         }
+
+
+def _told(beneath: Beneath) -> Part:
+    told: Part = {
+        "id": beneath.subagent_id,
+        "name": beneath.name,
+        "tool_call_id": beneath.tool_call_id,
+        "above": beneath.above,
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _shown(call: Call) -> Part:

@@ -7,7 +7,6 @@ lines (a flood, garbage) has no counterpart here.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from domain.json_text import JsonValue, parse
 from infrastructure.demo_agent.acts import Failing
@@ -28,9 +27,7 @@ from infrastructure.harness.port import (
     Start,
     Used,
 )
-from infrastructure.harness.telling import Misbehaves, Telling, decision_of
-
-MODEL: Final = "turnlog-demo"
+from infrastructure.harness.telling import MODEL, Misbehaves, Telling, decision_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

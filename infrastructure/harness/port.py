@@ -85,7 +85,35 @@ class Titled:
     title: str
 
 
-Update: TypeAlias = Said | Shown | CallAnnounced | CallEnded | Used | Noted | Titled
+OwnUpdate: TypeAlias = Said | Shown | CallAnnounced | CallEnded | Used | Noted | Titled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subagent:
+    """An agent that the agent runs, in a conversation of its own.
+
+    Attributes:
+        subagent_id: Names it among those of its session.
+        name: What it is called.
+        tool_call_id: The call by which it was begun, of the agent that runs it.
+        above: The sub-agent that runs it; None if it is the agent itself.
+    """
+
+    subagent_id: str
+    name: str | None = None
+    tool_call_id: str | None = None
+    above: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfSubagent:
+    """A sub-agent did something. Nothing of it belongs to the agent's own conversation."""
+
+    subagent: Subagent
+    update: OwnUpdate
+
+
+Update: TypeAlias = OwnUpdate | OfSubagent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +135,7 @@ class Asked:
         tool_call_id: The call that it is about; one that was never announced is announced by it.
         answer_schema: What an answer has to look like, as JSON Schema.
         tool_kind: What the agent claims that the tool does; nothing makes it keep to that.
+        subagent: Who asks, if it is a sub-agent; the call is one of its own.
     """
 
     kind: Literal["permission", "input"]
@@ -118,6 +147,7 @@ class Asked:
     message: str | None = None
     answer_schema: JsonValue = None
     tool_kind: ToolKind = "unknown"
+    subagent: Subagent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
 from domain.approval_modes import tool_kind
 from domain.json_text import JsonValue
-from infrastructure.demo_agent.acts import QUESTION, Failing
-from infrastructure.demo_agent.body import Decision
 from domain.messages import Part
+from infrastructure.demo_agent.acts import QUESTION, Failing
+from infrastructure.demo_agent.body import Beneath, Decision
 from infrastructure.demo_agent.brain import Call
 from infrastructure.demo_agent.tools import Outcome, kind_of, run
 from infrastructure.harness.offers import Offers
@@ -19,12 +20,17 @@ from infrastructure.harness.port import (
     CallAnnounced,
     CallEnded,
     Listener,
+    OfSubagent,
     Option,
+    OwnUpdate,
     Said,
+    Subagent,
     Titled,
     Update,
+    Used,
 )
 
+MODEL: Final = "turnlog-demo"
 _OPTIONS: Final = (
     Option(option_id="allow_once", name="Allow once", kind="allow_once"),
     Option(option_id="allow_always", name="Allow always", kind="allow_always"),
@@ -48,7 +54,10 @@ class Misbehaves(Exception):
 class Telling:
     """The body of a conversation whose listener is the caller."""
 
-    def __init__(self) -> None:
+    def __init__(self, above: "Telling | None" = None, subagent: Subagent | None = None) -> None:
+        """Begin; of a sub-agent, `above` tells what it does."""
+        self._above: Final = above
+        self._subagent: Final = subagent
         self.told = False
         self._listener: Listener | None = None
         self._open: dict[str, tuple[Call, asyncio.Future[Decision]]] = {}
@@ -83,6 +92,20 @@ class Telling:
             )
         )
 
+    def below(self, beneath: Beneath) -> "Telling":
+        """Tell what a sub-agent does."""
+        subagent = Subagent(
+            subagent_id=beneath.subagent_id,
+            name=beneath.name,
+            tool_call_id=beneath.tool_call_id,
+            above=beneath.above,
+        )
+        return Telling(self._above or self, subagent)
+
+    async def used(self, input_tokens: int, output_tokens: int) -> None:
+        """Tell what a sub-agent's model read and wrote."""
+        await self._tell(Used(model=MODEL, input_tokens=input_tokens, output_tokens=output_tokens))
+
     async def name(self, title: str) -> None:
         """Propose a title for the conversation."""
         await self._tell(Titled(title=title))
@@ -108,13 +131,23 @@ class Telling:
 
     async def ask(self, call: Call) -> asyncio.Future[Decision]:
         """Ask; the answer comes by `answer`."""
+        asked = replace(_asked(uuid4().hex, call), subagent=self._subagent)
+        return await (self._above or self).put(asked, call)
+
+    async def put(self, asked: Asked, call: Call) -> asyncio.Future[Decision]:
+        """Have the caller asked; return what will hold the answer."""
         waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        permission_id = uuid4().hex
-        self._open[permission_id] = (call, waiting)
+        self._open[asked.permission_id] = (call, waiting)
         self.told = True
         if self._listener is not None:
-            await self._listener.asked(_asked(permission_id, call))
+            await self._listener.asked(asked)
         return waiting
+
+    async def pass_on(self, update: Update) -> None:
+        """Tell the caller."""
+        self.told = True
+        if self._listener is not None:
+            await self._listener.updated(update)
 
     async def steered(self) -> Sequence[Part] | None:
         """Take what is offered first."""
@@ -129,10 +162,11 @@ class Telling:
         if kind in {"error", "die", "die-if-warm", "hang"}:
             raise Misbehaves(kind)
 
-    async def _tell(self, update: Update) -> None:
-        self.told = True
-        if self._listener is not None:
-            await self._listener.updated(update)
+    async def _tell(self, update: OwnUpdate) -> None:
+        if self._above is None or self._subagent is None:
+            await self.pass_on(update)
+        else:
+            await self._above.pass_on(OfSubagent(subagent=self._subagent, update=update))
 
 
 def _asked(permission_id: str, call: Call) -> Asked:

@@ -18,11 +18,11 @@ from infrastructure.harness.port import (
     CallAnnounced,
     CallEnded,
     Noted,
+    OwnUpdate,
     ResumedCall,
     Said,
     Shown,
     Titled,
-    Update,
     Used,
 )
 from infrastructure.hosting import deltas
@@ -92,7 +92,7 @@ class Account:
             if decision is not None and not decision.consumed:
                 self.consume(decision.gate_id)
 
-    def hear(self, update: Update) -> Delta | None:
+    def hear(self, update: OwnUpdate) -> Delta | None:
         """Take what the harness did, and return what watchers are told of it."""
         self.heard_at = self._clock()
         match update:
@@ -113,15 +113,18 @@ class Account:
                 return self._note(name_of(kind, "note"), json_of(data))
         return None
 
-    def ask(self, asked: Asked) -> CarriedDecision | OpenGate:
-        """Take what the harness asks; return the decision that answers it, else a new gate."""
+    def ask(self, asked: Asked, below: str | None = None) -> CarriedDecision | OpenGate:
+        """Take what the harness asks; return the decision that answers it, else a new gate.
+
+        `below` is the session of the sub-agent that asks, if one does.
+        """
         self.heard_at = self._clock()
         self.unrecorded.end_message()
         foreign = None if asked.tool_call_id is None else name_of(asked.tool_call_id, "call")
         decision = self._carried.answering(asked, foreign)
         call_id = self._known_as(foreign, decision)
         if decision is None:
-            return self._open_gate(asked, call_id)
+            return self._open_gate(asked, call_id, below)
         if call_id is not None and asked.tool is not None and call_id not in self.calls:
             self._request(call_id, name_of(asked.tool, "tool"), arguments_of(asked.arguments))
         if not decision.consumed:
@@ -136,6 +139,8 @@ class Account:
     def close_gate(self, gate_id: str, answer: Answer) -> None:
         """Let what waited for a gate go on."""
         gate = self._gates.pop(gate_id)
+        if gate.waiting.asked.subagent is not None:  # the call goes on, whatever one below may do
+            answer = replace(answer, verdict="approved")
         self.calls.free(gate.call_id, gate_id, gate.waiting.asked.kind, answer)
 
     def consume(self, gate_id: str) -> None:
@@ -227,7 +232,7 @@ class Account:
             return again
         return foreign
 
-    def _open_gate(self, asked: Asked, call_id: str | None) -> OpenGate:
+    def _open_gate(self, asked: Asked, call_id: str | None, below: str | None) -> OpenGate:
         tool = None if asked.tool is None else name_of(asked.tool, "tool")
         gate_id = self._mint()
         opened = e.GateOpened(
@@ -240,6 +245,7 @@ class Account:
             arguments=arguments_of(asked.arguments) if tool is not None else None,
             options=options_of(asked),
             answer_schema=None if asked.answer_schema is None else json_of(asked.answer_schema),
+            subagent_session_id=below,
         )
         if call_id is not None and tool is not None and call_id not in self.calls:
             self.calls.begin(call_id, announced=False)

@@ -26,6 +26,7 @@ class CarriedDecision:
         turn_id: The turn that asked.
         tool_call_id: The call that waits for it in the log, if it still does.
         message: What its asker said, if it was a question.
+        of_subagent: Whether a sub-agent asked, which the call had begun.
         consumed: Whether it is recorded already that a harness was given it.
     """
 
@@ -37,6 +38,7 @@ class CarriedDecision:
     arguments: JsonValue = None
     tool_call_id: str | None = None
     message: str | None = None
+    of_subagent: bool = False
     consumed: bool = False
 
 

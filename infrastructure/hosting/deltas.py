@@ -57,6 +57,8 @@ def gate(opened: e.GateOpened) -> Delta:
         "tool_call_id": opened.tool_call_id,
         "tool": opened.tool,
     }
+    if opened.subagent_session_id is not None:
+        shape = {**shape, "subagent_session_id": opened.subagent_session_id}
     for name in ("arguments", "options", "answer_schema"):
         shape = _with(shape, name, getattr(opened, name))
     return shape

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.messages import Message, Part
+from infrastructure.hosting.below_port import BelowLog, NothingBelow
 from infrastructure.hosting.binding import CarriedDecision
 from infrastructure.hosting.deltas import Delta
 
@@ -80,6 +81,8 @@ class Surroundings:
         sleep: Waits so many seconds.
         next_input: Returns the input that waits first to be told to the turn while it runs, if it
             is none of these.
+        below: Takes what sub-agents do.
+        session_id: The session whose turn it is.
     """
 
     mint: Callable[[], str]
@@ -87,3 +90,5 @@ class Surroundings:
     fan_out: Callable[[Delta], None] = _nobody
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     next_input: Callable[[set[str]], Awaitable[Steered | None]] = _nothing_waits
+    below: BelowLog = field(default_factory=NothingBelow)
+    session_id: str = ""

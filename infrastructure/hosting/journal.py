@@ -52,6 +52,11 @@ class LogJournal:
         self._before = 0
         self._version = 0
 
+    @property
+    def caller(self) -> Caller:
+        """Return who asked for the turn."""
+        return self._caller
+
     def lease(self, fence: int, version: int) -> None:
         """Write with this fence from now on; what the turn has up to `version` was there before."""
         self.fence = fence

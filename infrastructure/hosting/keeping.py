@@ -13,6 +13,7 @@ from domain.refusals import Refusal
 from infrastructure.harness.port import Ended, Harness, HarnessFailed
 from infrastructure.hosting import ending
 from infrastructure.hosting.account import Account
+from infrastructure.hosting.below import Below
 from infrastructure.hosting.by_mode import Question
 from infrastructure.hosting.ending import End
 from infrastructure.hosting.hosted import Hosted, Steered
@@ -41,8 +42,9 @@ class Keeping:
         account: Account,
         recording: Recording,
         timing: Timing,
+        below: Below,
     ) -> None:
-        """Take what is known of the turn, and the way to the log."""
+        """Take what is known of the turn and of those below it, and the way to the log."""
         self.paused = self.received = self.delivered = False
         self.stopped: tuple[str, str | None] | None = None
         self._hosted: Final = hosted
@@ -51,6 +53,7 @@ class Keeping:
         self._unrecorded: Final = account.unrecorded
         self._recording: Final = recording
         self._timing: Final = timing
+        self._below: Final = below
         self._passed: Final[set[str]] = set()
 
     @property
@@ -191,6 +194,7 @@ class Keeping:
 
     async def _ended(self, end: End, *, clean: bool) -> Outcome:
         self.paused = False
+        await self._below.end(end, went_on=bool(self._hosted.decided))
         ttl_s, turn_id = self._hosted.parking.idle_ttl_s, self._hosted.turn_id
         parks = end.clean and clean and self._parks(ttl_s)
         timings = self._timing.shape()

@@ -24,6 +24,7 @@ from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Prompt, Start
 from infrastructure.hosting.became import Dispatched
+from infrastructure.hosting.below_log import SessionsBelow
 from infrastructure.hosting.configured import Configuration, Configurations
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
@@ -165,6 +166,8 @@ class Running:
                 clock=loop_ms,
                 fan_out=lambda delta: self._tell(live, delta),
                 next_input=lambda passed: self._here.next_input(live, passed),
+                below=SessionsBelow(self._log, live.target, live.journal.caller),
+                session_id=live.target.session_id,
             ),
         )
         for queue_id in live.steers:

@@ -59,6 +59,10 @@ _UNCONSUMED: Final = Prepared(
 )
 
 
+_GONE: Final = Answer(verdict="denied", message="The sub-agent that asked is gone.")
+"""What it had begun is never begun again by itself, whatever was decided of its next step."""
+
+
 def seed_of(connection: Connection, target: Target, fresh: str | None) -> Seed:
     """Return what a model would see of the session, but for the turn `fresh` that begins now.
 
@@ -126,6 +130,7 @@ def _carried(gate: Gate, asked: e.GateOpened, decided: e.GateDecided) -> Carried
         arguments=json_of(asked.arguments),
         tool_call_id=asked.tool_call_id,
         message=_question(asked),
+        of_subagent=asked.subagent_session_id is not None,
     )
 
 
@@ -147,7 +152,7 @@ def resumed(decisions: Sequence[CarriedDecision]) -> tuple[ResumedCall, ...]:
             tool_call_id=each.tool_call_id,
             name=each.tool,
             arguments=each.arguments,
-            answer=each.answer,
+            answer=_GONE if each.of_subagent else each.answer,
         )
         for each in decisions
         if each.tool_call_id is not None and each.tool is not None

@@ -17,10 +17,12 @@ from infrastructure.harness.port import (
     Ended,
     Harness,
     HarnessFailed,
+    OfSubagent,
     Prompt,
     Update,
 )
 from infrastructure.hosting.account import Account, OpenGate
+from infrastructure.hosting.below import Below
 from infrastructure.hosting.binding import Carried, CarriedDecision
 from infrastructure.hosting.by_mode import answer_by
 from infrastructure.hosting.deltas import Delta
@@ -53,7 +55,12 @@ class TurnRun:
         self._account: Final = Account(hosted.turn_id, carried, surroundings.mint, clock)
         self._timing: Final = Timing(clock, hosted.timings, hosted.started_ms)
         recording = Recording(journal, self._timing, clock, sleep)
-        self._keeping: Final = Keeping(hosted, harness, self._account, recording, self._timing)
+        self._below: Final = Below(
+            surroundings.below, (surroundings.session_id, hosted.turn_id), surroundings.mint, clock
+        )
+        self._keeping: Final = Keeping(
+            hosted, harness, self._account, recording, self._timing, self._below
+        )
         self._steering: Final = Steering(harness, self._give)
         self._one: Final = asyncio.Lock()
         self._stirred: Final = asyncio.Event()
@@ -92,6 +99,7 @@ class TurnRun:
             if gate is None or self._is_stopping or not self._harness.alive:
                 return False
             self._account.close_gate(gate_id, answer)
+            self._answered(gate, answer)
             if not consumed and answer.verdict != "cancelled":
                 self._account.consume(gate_id)
             self._unpause()
@@ -126,7 +134,7 @@ class TurnRun:
         """
         async with self._one:
             if self._keeping.stopped is None and not self._is_over:
-                self._keeping.stopped = (reason, by)
+                self._keeping.stopped = self._below.stopped = (reason, by)
                 self._unpause()
                 withdrawn = self._account.withdraw()
                 self._stir()
@@ -152,7 +160,7 @@ class TurnRun:
             self._heard()
             if self._is_gone or self._is_over:
                 return
-            delta = self._account.hear(update)
+            delta = await self._hear(update)
             self._stir()
             if delta is not None:
                 self._tell(delta)
@@ -160,6 +168,21 @@ class TurnRun:
                 await self._pause()
             elif self._account.unrecorded.is_full:
                 await self._flush()
+
+    async def _hear(self, update: Update) -> Delta | None:
+        if not isinstance(update, OfSubagent):
+            delta = self._account.hear(update)
+            await self._below.note(update)
+            return delta
+        if self._below.is_new(update.subagent) and not await self._flush():
+            return None
+        return await self._below.hear(update)
+
+    def _answered(self, gate: OpenGate, answer: Answer) -> None:
+        asked = gate.waiting.asked
+        if asked.subagent is not None:
+            denied = asked.kind == "permission" and answer.verdict == "denied"
+            self._below.answered(asked.permission_id, denied=denied)
 
     async def asked(self, asked: Asked) -> None:
         """Take what the harness asks; answer it if that was decided before."""
@@ -173,7 +196,9 @@ class TurnRun:
         """Return what is answered at once; else the question is recorded, and waits."""
         if self._is_stopping:
             return Answer(verdict="cancelled")
-        found = self._account.ask(asked)
+        if asked.subagent is not None and self._below.is_new(asked.subagent):
+            await self._flush()
+        found = self._account.ask(*await self._below.asked(asked))
         self._stir()
         if isinstance(found, CarriedDecision):
             self._keeping.delivered = True
@@ -195,6 +220,7 @@ class TurnRun:
             self._tell(gate.delta)
         else:
             self._account.close_gate(gate.waiting.gate_id, answer)
+            self._answered(gate, answer)
             self._stir()
             self._keeping.delivered = True
         return answer
@@ -274,7 +300,8 @@ class TurnRun:
         """Return when there is something to be done; None if nothing waits for a time."""
         if self._is_gone:
             return None
-        due = self._account.unrecorded.due
+        dues = (self._account.unrecorded.due, self._below.due)
+        due = min((each for each in dues if each is not None), default=None)
         if not self._account.gates or self._keeping.paused:
             return due
         quiet = self._stirred_at + QUIET_MS
@@ -290,7 +317,9 @@ class TurnRun:
 
     async def _flush(self) -> bool:
         try:
-            return await self._keeping.flush()
+            recorded = await self._keeping.flush()
+            await self._below.flush()
+            return recorded
         finally:
             self._stop_if_gone()
 

@@ -40,9 +40,13 @@ def test_a_session_is_opened_with_what_it_was_asked_for() -> None:
 def test_an_opened_session_knows_its_parent_settings_and_time() -> None:
     head = folded(
         e.SessionOpened(
-            title="Trip", config={}, approval_mode="deny-all", parent=Parent(session_id="main")
+            title="Trip",
+            config={},
+            approval_mode="deny-all",
+            parent=Parent(session_id="main", agent_id="scout", turn_id="t1", tool_call_id="c1"),
         )
     ).head
+    assert (head.parent_turn_id, head.parent_call_id, head.agent_id) == ("t1", "c1", "scout")
     assert (head.status, head.title, head.title_by) == ("open", "Trip", "person")
     assert (head.config_version, head.approval_mode) == (1, "deny-all")
     assert (head.parent_session_id, head.created_at) == ("main", 1_000_000)

@@ -22,7 +22,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         config=RawJson(b'{"model":"sonnet","temperature":0.70}'),
         source=RawJson(b'{"kind":"cli"}'),
         approval_mode="always-ask",
-        parent=Parent(session_id="parent-1", agent_id="agent-1"),
+        parent=Parent(session_id="parent-1", agent_id="agent-1", turn_id="t1", tool_call_id="c1"),
     ),
     "session-renamed": e.SessionRenamed(title="Another title", by="first-words"),
     "session-configured": e.SessionConfigured(config=RawJson(b'{"model": "opus"}')),
@@ -170,6 +170,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         options=RawJson(b'[{"id":"once"}]'),
         answer_schema=RawJson(b'{"type":"string"}'),
         expires_at="2026-01-01T00:00:00Z",
+        subagent_session_id="s1.a1",
     ),
     "gate-decided": e.GateDecided(
         gate_id="g1",

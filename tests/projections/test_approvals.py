@@ -1,5 +1,7 @@
 """How a gate is shown."""
 
+from dataclasses import replace
+
 from domain import events as e
 from domain.raw_json import RawJson, dumped
 from domain.times import rfc3339
@@ -51,6 +53,13 @@ def test_a_gate_shows_what_was_asked_as_it_was_sent() -> None:
         "through_version": 2,
     }
     assert b'"arguments":{"n": 1.50}' in dumped(shape)
+
+
+def test_a_question_of_a_subagent_names_its_session() -> None:
+    asked_below = replace(ASKED, subagent_session_id="s1.a1")
+    shape = approval_shape("s1", gate(folded(started(), ASKED)), asked_below, None, None, 2)
+
+    assert shape["subagent_session_id"] == "s1.a1"
 
 
 def test_a_decided_gate_shows_who_decided_how() -> None:

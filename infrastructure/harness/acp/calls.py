@@ -21,7 +21,7 @@ from infrastructure.harness.acp.fields import (
     objects,
     text,
 )
-from infrastructure.harness.port import CallAnnounced, CallEnd, CallEnded, ResumedCall, Update
+from infrastructure.harness.port import CallAnnounced, CallEnd, CallEnded, OwnUpdate, ResumedCall
 
 _ENDS: Final[dict[str, CallEnd]] = {"completed": "completed", "failed": "failed"}
 _PENDING: Final = "pending"
@@ -97,7 +97,7 @@ class Calls:
                 call_id=each.tool_call_id, said=said, announced=True
             )
 
-    def told(self, update: Object) -> Iterator[Update]:
+    def told(self, update: Object) -> Iterator[OwnUpdate]:
         """Yield what is new in a `tool_call` or a `tool_call_update`."""
         call_id = text(update, "toolCallId")
         if call_id is None:
@@ -123,7 +123,7 @@ class Calls:
         """Return a call of this prompt."""
         return None if call_id is None else self._now.get(call_id)
 
-    def over(self, *, cancelled: bool) -> Iterator[Update]:
+    def over(self, *, cancelled: bool) -> Iterator[OwnUpdate]:
         """Yield what is left to tell when the prompt ends, and forget its calls."""
         for call in self._now.values():
             yield from announcement(call)
@@ -161,7 +161,7 @@ class Calls:
         return call
 
 
-def announcement(call: Call) -> Iterator[Update]:
+def announcement(call: Call) -> Iterator[OwnUpdate]:
     """Yield that a call is made, unless that was told."""
     if not call.announced:
         call.announced = True
@@ -170,7 +170,7 @@ def announcement(call: Call) -> Iterator[Update]:
         )
 
 
-def _end(call: Call, end: CallEnd) -> Iterator[Update]:
+def _end(call: Call, end: CallEnd) -> Iterator[OwnUpdate]:
     if not call.ended:
         call.ended = True
         yield CallEnded(tool_call_id=as_name(call.call_id), end=end, output=_output(call))

@@ -7,12 +7,14 @@ properly is over: what its agent remembers is not known any more.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from acp.exceptions import RequestError
 
 from infrastructure.harness.acp import asking
 from infrastructure.harness.acp.asking import Question
+from infrastructure.harness.acp.below import Tellings, of, subagent_of
 from infrastructure.harness.acp.blocks import blocks_of, text_block
 from infrastructure.harness.acp.calls import announcement
 from infrastructure.harness.acp.ends import end_of
@@ -21,7 +23,6 @@ from infrastructure.harness.acp.frames import decisions, resumed
 from infrastructure.harness.acp.link import PERMISSION, STEER, UNHEARD, UPDATE, Link
 from infrastructure.harness.acp.patience import Patience
 from infrastructure.harness.acp.running import Running
-from infrastructure.harness.acp.updates import Telling
 from infrastructure.harness.acp.usage import Usage
 from infrastructure.harness.acp.wire import Message
 from infrastructure.harness.port import (
@@ -49,7 +50,7 @@ class AcpHarness:
         self._usage = Usage(model, link.definition.usage)
         self._first = list(first)
         self._leave = leave
-        self._telling = Telling(eager=link.takes_history)
+        self._tellings = Tellings(eager=link.takes_history, model=model)
         self._running: Running | None = None
         self._over = False
         self._closing: asyncio.Task[None] | None = None
@@ -84,7 +85,7 @@ class AcpHarness:
         running = Running(listener, Patience(self._link.definition.timeouts, loop.time()))
         self._running = running
         self._usage.begin()
-        self._telling.calls.resume(prompt.resumed_calls)
+        self._tellings.own.calls.resume(prompt.resumed_calls)
         answer = asyncio.create_task(self._link.request("session_prompt", self._said(prompt)))
         answer.add_done_callback(lambda _: running.put("over"))
         try:
@@ -201,8 +202,9 @@ class AcpHarness:
     async def _deal_with(self, running: Running, message: Message) -> None:
         params = member(message, "params")
         if message["method"] == UPDATE:
-            self._usage.pass_by(member(params, "update"))
-            for update in self._telling.updates(member(params, "update")):
+            if subagent_of(params) is None:
+                self._usage.pass_by(member(params, "update"))
+            for update in self._tellings.updates(params):
                 await running.listener.updated(update)
             return
         if message["method"] == STEER:
@@ -213,7 +215,7 @@ class AcpHarness:
             self._drop(message)
             return
         if question.call is not None:
-            for update in announcement(question.call):
+            for update in of(question.asked.subagent, announcement(question.call)):
                 await running.listener.updated(update)
         running.asked[question.asked.permission_id] = question
         running.patience.hold(asyncio.get_running_loop().time())
@@ -230,17 +232,19 @@ class AcpHarness:
 
     def _question(self, message: Message, params: Object) -> Question | None:
         """Return what is asked; None if nobody can answer it, or its call is over."""
-        asked_for, calls = message.get("id"), self._telling.calls
+        asked_for, (subagent, calls) = message.get("id"), self._tellings.asking(params)
         if message["method"] == PERMISSION:
             options = asking.options_of(params)
             call = calls.asked(member(params, "toolCall")) if options else None
             if call is None:
                 return None
             edits = self._link.takes_history
-            return asking.permission(asked_for, call, options, takes_edits=edits)
+            question = asking.permission(asked_for, call, options, takes_edits=edits)
+            return replace(question, asked=replace(question.asked, subagent=subagent))
         if params.get("mode") != "form":
             return None
-        return asking.form(asked_for, params, calls.known(text(params, "toolCallId")))
+        question = asking.form(asked_for, params, calls.known(text(params, "toolCallId")))
+        return replace(question, asked=replace(question.asked, subagent=subagent))
 
     def _drop(self, message: Message) -> None:
         """Let an agent that asks when nobody can answer go on without."""
@@ -269,7 +273,7 @@ class AcpHarness:
         return ended
 
     async def _tell_rest(self, running: Running, *, cancelled: bool) -> None:
-        for update in self._telling.over(cancelled=cancelled):
+        for update in self._tellings.over(cancelled=cancelled):
             await running.listener.updated(update)
 
     def _let_go(self, running: Running, answer: asyncio.Task[Object]) -> None:
@@ -286,5 +290,5 @@ class AcpHarness:
         for message in running.stop():
             self._drop(message)
         self._take_back(running)
-        for _ in self._telling.over(cancelled=True):
+        for _ in self._tellings.over(cancelled=True):
             pass  # whoever listened has failed

@@ -6,7 +6,7 @@ from typing import Final
 from infrastructure.harness.acp.blocks import part_of
 from infrastructure.harness.acp.calls import Calls
 from infrastructure.harness.acp.fields import Object, member, text
-from infrastructure.harness.port import Noted, Said, Shown, Titled, Update, Voice
+from infrastructure.harness.port import Noted, OwnUpdate, Said, Shown, Titled, Voice
 
 _VOICES: Final[dict[str, Voice]] = {
     "agent_message_chunk": "text",
@@ -30,7 +30,7 @@ class Telling:
         self._messages: set[str] = set()
         self._cancelled_messages: set[str] = set()
 
-    def updates(self, update: Object) -> Iterator[Update]:
+    def updates(self, update: Object) -> Iterator[OwnUpdate]:
         """Yield what an update says that was not told; some agents echo what a user said."""
         kind = text(update, "sessionUpdate")
         if kind in _VOICES:
@@ -46,14 +46,14 @@ class Telling:
             if said or title is None:
                 yield Noted(kind=kind, data=said)
 
-    def over(self, *, cancelled: bool) -> Iterator[Update]:
+    def over(self, *, cancelled: bool) -> Iterator[OwnUpdate]:
         """Yield what is left to tell when a prompt ends; what comes of it later is dropped."""
         yield from self.calls.over(cancelled=cancelled)
         if cancelled:
             self._cancelled_messages |= self._messages
         self._messages = set()
 
-    def _said(self, update: Object, voice: Voice) -> Iterator[Update]:
+    def _said(self, update: Object, voice: Voice) -> Iterator[OwnUpdate]:
         message_id = text(update, "messageId")
         if message_id is not None:
             if message_id in self._cancelled_messages:

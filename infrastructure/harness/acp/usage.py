@@ -7,7 +7,7 @@ one does is said by its definition. Some tell it only in passing, with each answ
 from dataclasses import replace
 from typing import Final
 
-from infrastructure.harness.acp.fields import Object, member, number
+from infrastructure.harness.acp.fields import Object, member, number, text
 from infrastructure.harness.definitions import Counting
 from infrastructure.harness.port import Used
 
@@ -30,32 +30,34 @@ class Usage:
 
     def pass_by(self, update: Object) -> None:
         """Take what an update tells in passing."""
-        told = self._told(member(update, "_meta"))
-        if told is not None:
-            self._in_passing = told if self._in_passing is None else _sum(self._in_passing, told)
+        used = told(member(update, "_meta"), self._model)
+        if used is not None:
+            self._in_passing = used if self._in_passing is None else _sum(self._in_passing, used)
 
     def of_prompt(self, answer: Object) -> Used | None:
         """Return what the prompt used that was answered so; None if nothing was told."""
-        told = self._told(answer)
-        if told is None:
+        used = told(answer, self._model)
+        if used is None:
             return self._in_passing
         if self._counting == "prompt":
-            return told
-        before, self._before = self._before, told
-        return told if before is None else _since(before, told)
+            return used
+        before, self._before = self._before, used
+        return used if before is None else _since(before, used)
 
-    def _told(self, holder: Object) -> Used | None:
-        usage = member(holder, "usage")
-        read, written = number(usage, "inputTokens"), number(usage, "outputTokens")
-        if read is None or written is None:
-            return None
-        return Used(
-            model=self._model,
-            input_tokens=read,
-            output_tokens=written,
-            cache_read_tokens=number(usage, "cachedReadTokens"),
-            cache_write_tokens=number(usage, "cachedWriteTokens"),
-        )
+
+def told(holder: Object, model: str) -> Used | None:
+    """Return the tokens that a message tells of, as those of a model unless it names another."""
+    usage = member(holder, "usage")
+    read, written = number(usage, "inputTokens"), number(usage, "outputTokens")
+    if read is None or written is None:
+        return None
+    return Used(
+        model=text(usage, "model") or model,
+        input_tokens=read,
+        output_tokens=written,
+        cache_read_tokens=number(usage, "cachedReadTokens"),
+        cache_write_tokens=number(usage, "cachedWriteTokens"),
+    )
 
 
 def _since(before: Used, now: Used) -> Used:
