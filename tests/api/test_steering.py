@@ -98,6 +98,18 @@ def test_answers_beside_it_are_given_at_once(chat: Chat) -> None:
     assert len(chat.events("gate-consumed")) == 1
 
 
+def test_a_file_is_told_with_it(chat: Chat) -> None:
+    turn_id = calling(chat)
+    file = {"type": "attachment", "media_type": "image/png", "data": "AAAA"}
+    said = {"role": "user", "content": [file, {"type": "text", "text": "And this?"}]}
+    assert chat.post({"messages": [said], "on_busy": "steer"}).json()["steers"] == turn_id
+    chat.ended(turn_id)
+    assert "you sent image/png" in chat.texts()[-1]
+    (kept, _) = chat.transcript()[3]["parts"]
+    assert (kept["type"], kept["size"]) == ("attachment", 3)
+    assert chat.client.get(f"/blobs/{kept['sha256']}").content == bytes(3)
+
+
 def test_words_without_a_turn_to_steer_begin_one(chat: Chat) -> None:
     assert told(chat.say("Hello", on_busy="steer"))["status"] == "completed"
     assert chat.events("input-queued") == []

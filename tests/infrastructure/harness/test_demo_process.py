@@ -1,5 +1,6 @@
 """The demo agent as a process, behind ACP, does what the port asks of every harness."""
 
+import asyncio
 import json
 import tempfile
 from collections.abc import AsyncGenerator
@@ -7,12 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from domain.json_text import JsonValue
 from infrastructure.harness.acp.harnesses import AcpHarnesses, open_harnesses
 from infrastructure.harness.definitions import demo
-from infrastructure.harness.port import Harnesses
+from infrastructure.harness.port import Harnesses, Prompt
 from tests.infrastructure.harness.contract import HarnessContract
-from tests.infrastructure.harness.stage import TIMEOUTS
+from tests.infrastructure.harness.listening import Heard
+from tests.infrastructure.harness.stage import TIMEOUTS, harness
 
 
 class TestDemoProcess(HarnessContract):
@@ -35,3 +39,23 @@ class TestDemoProcess(HarnessContract):
         assert isinstance(harnesses, AcpHarnesses)
         noted = [json.loads(line) for line in self._record.read_text().splitlines()]
         return [each["messages"] for each in noted if each["session"] == session_id]
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_does_not_know_how_is_told_nothing_while_a_prompt_runs(
+    tmp_path: Path,
+) -> None:
+    definition = demo(TIMEOUTS)
+    plain = replace(definition, environment={**definition.environment, "TURNLOG_DEMO_PLAIN": "1"})
+
+    async def give() -> None:
+        raise AssertionError
+
+    async with harness(tmp_path, plain) as agent:
+        heard = Heard(agent)
+        prompt = Prompt(parts=[{"type": "text", "text": "tool: wait {}"}])
+        running = asyncio.create_task(agent.prompt(prompt, heard))
+        await heard.until(lambda heard: bool(heard.announced))
+        assert not await agent.steer(give)
+        await agent.cancel()
+        assert (await running).stop_reason == "cancelled"
