@@ -99,7 +99,7 @@ def test_each_step_says_what_it_changed(client: httpx.Client) -> None:
             "+ #4 tool: [result] done",
         ],
         ["~ reasons: turn-running -> none", "~ turn 2 t2: status running -> completed"],
-        ["~ title: none -> A<U+202E>trip"],
+        ["~ title: Hello? -> A<U+202E>trip"],
         [
             "~ redo version: none -> 12",
             "- turn 2 t2 (completed): rewound",

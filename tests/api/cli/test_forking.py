@@ -30,7 +30,7 @@ def test_a_session_is_forked_and_the_family_is_shown(written: Turnlog) -> None:
     assert made.text == 'f  "Another way" shares the history of s up to version 5\n'
     written.well("fork", "f", "--id", "g")
     assert written.well("lineage", "f").text.splitlines() == [
-        "s  shared up to version 5",
+        's  "go on"  shared up to version 5',
         "  f  <- this one",
         '    g  "Another way (2)"  shared up to version 6',
     ]
@@ -54,7 +54,7 @@ def test_a_server_forks_and_tells_the_family(at: tuple[Turnlog, str]) -> None:
     assert made["forked_from"] == {"session_id": "s", "version": 5}
     assert user.well("lineage", "s", "--url", url).text.splitlines() == [
         "s  <- this one",
-        "  f  shared up to version 5",
+        '  f  "go on (2)"  shared up to version 5',
     ]
 
 
