@@ -53,9 +53,9 @@ async def test_an_agent_that_does_not_know_how_is_told_nothing_while_a_prompt_ru
 
     async with harness(tmp_path, plain) as agent:
         heard = Heard(agent)
-        prompt = Prompt(parts=[{"type": "text", "text": "tool: wait {}"}])
+        prompt = Prompt(parts=[{"type": "text", "text": "ask: echo {}"}])
         running = asyncio.create_task(agent.prompt(prompt, heard))
-        await heard.until(lambda heard: bool(heard.announced))
+        await heard.until_asked()
         assert not await agent.steer(give)
         await agent.cancel()
         assert (await running).stop_reason == "cancelled"
