@@ -3,7 +3,12 @@
 import pytest
 
 from domain.compacting import Seen, covered
-from domain.refusals import NothingToCompact
+from domain.refusals import (
+    Compacting,
+    CompactionFailed,
+    CompactionInterrupted,
+    NothingToCompact,
+)
 
 TWO = [Seen("a", "t1"), Seen("b", "t1"), Seen("c", "t2"), Seen("d", "t2")]
 SUMMARY = Seen("summary:9", None)
@@ -34,3 +39,15 @@ def test_what_gains_nothing_says_why(seen: list[Seen], keep_turns: int, reason: 
         covered(seen, keep_turns)
 
     assert refused.value.reason == reason
+
+
+def test_what_comes_of_none_says_who_and_why() -> None:
+    now, stopped, failed = (
+        Compacting("c1", "host-1", 9),
+        CompactionInterrupted("cancelled", "ann"),
+        CompactionFailed("empty-summary", "The harness said nothing."),
+    )
+
+    assert (now.compaction_id, now.owner, now.lease_until) == ("c1", "host-1", 9)
+    assert (stopped.reason, stopped.by) == ("cancelled", "ann")
+    assert (failed.code, failed.detail) == ("empty-summary", "The harness said nothing.")
