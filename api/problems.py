@@ -393,7 +393,8 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         409,
         "The session is suspended",
         "give-up",
-        "The session was taken out of service; an operator brings it back.",
+        "Several servers in a row did not outlive its turns, so it takes none: look into it, then "
+        "`PATCH` it with `{\"suspended\": false}`.",
     ),
     "workspace-missing": ProblemType(
         409,

@@ -25,6 +25,8 @@ def test_a_turn_that_ran_is_interrupted_and_the_next_one_knows_its_input(
 
     turn = second.over(turn_id, within=SOON_S)
     assert (turn["status"], turn["reason"]) == ("interrupted", "server-restarted")
+    (outcome,) = second.events("tool-call-completed")
+    assert outcome["data"]["output"] == {"turnlog": "outcome-unknown"}
     assert not [agent for agent in agents if is_alive(agent)]
     known = second.said("what is x?\nwhat is y?")
     assert known["path"] in {"cold", "evicted"}
