@@ -23,6 +23,13 @@ def empty_database(stack: ExitStack) -> str:
     return server.empty()
 
 
+def ready_database(stack: ExitStack) -> str:
+    """Return the URL of a database with turnlog's tables, on a server of its own."""
+    server = stack.enter_context(postgresql_databases())
+    stack.enter_context(forced_writes(server))
+    return server.ready()
+
+
 def postgres_variants(stack: ExitStack) -> dict[str, Variant]:
     """Return the three ways on PostgreSQL."""
     server = stack.enter_context(postgresql_databases())
