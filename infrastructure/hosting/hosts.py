@@ -120,6 +120,9 @@ class Hosting:
             return waits
 
         async with self._taking.locks.of(key):
+            live = self._launching.here.live(key)
+            if live is not None:  # it was just beginning, or what waited follows what just ended
+                return await self._launching.stop(live, reason, caller.actor) or None
             stopped = await self._log.write(write)
             if stopped and (held := self._launching.here.checked_out(key)) is not None:
                 why = reason if reason == DELETED else "history"

@@ -91,6 +91,18 @@ def test_an_interrupt_asked_for_twice_ends_the_turn_once(chat: Chat, text: str) 
     assert chat.said("Again")["status"] == "completed"
 
 
+def test_an_interrupt_right_after_another_stops_what_follows_from_the_queue(chat: Chat) -> None:
+    chat.begun(WAITS)
+    chat.say(WAITS, on_busy="queue")
+
+    assert interrupt(chat).json() == {"delivered": True}
+    stopped = eventually(lambda: interrupt(chat), lambda found: found.status_code == 202)
+
+    assert stopped.json() == {"delivered": True}
+    assert chat.events("interrupt-requested") == []
+    assert [each["data"]["reason"] for each in chat.events("turn-interrupted")] == ["enough"] * 2
+
+
 def test_an_interrupt_of_what_waits_is_told_once(chat: Chat) -> None:
     chat.asked()
 
