@@ -11,12 +11,14 @@ from sqlalchemy import Connection
 from domain import commands as c
 from domain import events as e
 from domain.keys import keys
+from domain.state import GONE
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.hosting.attending_places import HOSTS
 from infrastructure.hosting.queueing import waiting
 from infrastructure.lookup import find_head
 from infrastructure.runner import Attempt
+from infrastructure.subagents import children_of
 
 DELETED: Final = "session-deleted"
 """Why inputs were recalled, gates withdrawn, a turn interrupted and a harness let go."""
@@ -34,6 +36,8 @@ def delete(  # noqa: PLR0913 - who asks, of which session, and how
 ) -> bool:
     """Delete a session; or ask the server that runs its turn to stop it, and return False.
 
+    The sessions of its sub-agents are deleted with it.
+
     `version` is where the session has to be, if that was said; `owner` the server that deletes:
     what it runs itself is stopped already. `at_once` another server's turn is ended here.
 
@@ -41,6 +45,41 @@ def delete(  # noqa: PLR0913 - who asks, of which session, and how
         NoSuchSession: there is none, or it is deleted.
         VersionMoved: it is not at `version`.
     """
+    if not _delete(handler, attempt, target, caller, version=version, owner=owner, at_once=at_once):
+        return False
+    for child in children_of(attempt.connection, target.project_id, target.session_id):
+        if child.status not in GONE:
+            below = Target(project_id=target.project_id, session_id=child.session_id)
+            delete(handler, attempt, below, caller, owner=owner, at_once=True)
+    return True
+
+
+def restore(handler: CommandHandler, attempt: Attempt, target: Target, caller: Caller) -> None:
+    """Bring a deleted session back, and those of its sub-agents that went with it.
+
+    Raises:
+        NoSuchSession: there never was one, or it is purged.
+        SessionNotDeleted: it is there.
+    """
+    key, state = handler.state(attempt, target)
+    gone_at = state.head.updated_at
+    handler.carry_out(attempt, target, [c.RestoreSession()], caller=caller, known=(key, state))
+    for child in children_of(attempt.connection, target.project_id, target.session_id):
+        if child.status == "deleted" and child.updated_at >= gone_at:
+            below = Target(project_id=target.project_id, session_id=child.session_id)
+            restore(handler, attempt, below, caller)
+
+
+def _delete(  # noqa: PLR0913 - as `delete`
+    handler: CommandHandler,
+    attempt: Attempt,
+    target: Target,
+    caller: Caller,
+    *,
+    version: int | None,
+    owner: str | None,
+    at_once: bool,
+) -> bool:
     begin = c.BeginBatch(expected_version=version, events=0)  # a full session can be deleted too
     key, state = handler.state(attempt, target)
     if key is None or (not state.head.queued and state.head.turn_id is None):

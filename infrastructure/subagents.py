@@ -17,17 +17,25 @@ class Child(NamedTuple):
 
     Attributes:
         turn_id: Its turn that has not ended.
+        updated_at: When something was last recorded of it.
     """
 
     key: int
     session_id: str
     status: str
     turn_id: str | None
+    updated_at: int
 
 
 _CHILDREN: Final = Prepared(
     lambda _: (
-        select(t.heads.c.session_key, t.streams.c.session_id, t.heads.c.status, t.heads.c.turn_id)
+        select(
+            t.heads.c.session_key,
+            t.streams.c.session_id,
+            t.heads.c.status,
+            t.heads.c.turn_id,
+            t.heads.c.updated_at,
+        )
         .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
         .where(
             t.heads.c.project_id == bindparam("project_id"),
@@ -45,6 +53,22 @@ def children_of(connection: Connection, project_id: str, session_id: str) -> lis
     """
     named = {"project_id": project_id, "session_id": session_id}
     return [Child(*row) for row in _CHILDREN.run(connection, named)]
+
+
+def keys_below(connection: Connection, project_id: str, session_id: str) -> list[int]:
+    """Return the keys of the sessions of a session's sub-agents, and of theirs, and so on."""
+    found: list[int] = []
+    seen, names = {session_id}, [session_id]
+    while names:
+        rows = connection.execute(
+            select(t.heads.c.session_key, t.streams.c.session_id)
+            .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+            .where(t.heads.c.project_id == project_id, t.heads.c.parent_session_id.in_(names))
+        ).all()
+        names = [row.session_id for row in rows if row.session_id not in seen]
+        found += [row.session_key for row in rows if row.session_id not in seen]
+        seen |= {*names}
+    return found
 
 
 def stopped_with(

@@ -79,6 +79,10 @@ def show_command(
     rewound: Annotated[
         bool, typer.Option("--rewound", help="Everything that was ever said, rewound or not.")
     ] = False,
+    subagents: Annotated[
+        bool,
+        typer.Option("--subagents", help="What was said in those of its sub-agents too."),
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Cut nothing.")] = False,
     project: Project = "default",
     url: Url = None,
@@ -99,6 +103,7 @@ def show_command(
         form="json" if as_json and form == "text" else form,
         archived=archived,
         rewound=rewound,
+        subagents=subagents,
         full=full,
     )
 

@@ -85,6 +85,10 @@ class Remote:
                 break
         yield from reversed(found)
 
+    def subagents(self, session_id: str) -> Iterator[bytes]:
+        """Yield the sub-agents of a session, the first one first."""
+        return self._pages(_path(session_id, "subagents"), {})
+
     def openai(self, session_id: str, *, at: str | None) -> bytes:
         """Return what the model sees as OpenAI chat messages."""
         query = {"at": at, "format": "openai"}

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from api.cli.output import show, terminal_width, write, write_lines
+from api.cli.showing_below import Below, header
 from api.cli.source import Source, source
 from api.cli.terminal_text import cut, cut_lines, inert, one_line
 from domain.json_text import JsonValue, dump, parse
@@ -36,6 +37,7 @@ def show_session(  # noqa: PLR0913
     form: Form,
     archived: bool,
     rewound: bool,
+    subagents: bool,
     full: bool,
 ) -> None:
     """Write a session's transcript."""
@@ -52,10 +54,31 @@ def show_session(  # noqa: PLR0913
             case "text":
                 first = list(islice(messages, 1))  # nothing is written of what is not there
                 _write_head(found, session_id, at)
-                turn = ""
-                for message in map(parse, chain(first, messages)):
-                    began, turn = turn, text_of(message, "turn_id")
-                    show(*message_lines(message, "" if turn == began else turn, full=full))
+                below = Below(found, session_id) if subagents else None
+                _write_messages(map(parse, chain(first, messages)), below, full=full)
+
+
+def _write_messages(
+    messages: Iterator[JsonValue], below: Below | None, *, full: bool, indent: int = 0
+) -> None:
+    """Write messages, and after each what those said that it called."""
+    turn = ""
+    for message in messages:
+        began, turn = turn, text_of(message, "turn_id")
+        lines = message_lines(message, "" if turn == began else turn, full=full)
+        show(*(Padding(line, (0, 0, 0, indent)) for line in lines) if indent else lines)
+        for child, inner in () if below is None else below.of(message):
+            _write_below(child, inner, indent, full=full)
+    for child, inner in () if below is None else below.rest():
+        _write_below(child, inner, indent, full=full)
+
+
+def _write_below(
+    child: Mapping[str, JsonValue], inner: Below | None, indent: int, *, full: bool
+) -> None:
+    show(header(child, inner, indent))
+    if inner is not None:
+        _write_messages(inner.messages(), inner, full=full, indent=inner.indent)
 
 
 def text_of(value: JsonValue, name: str) -> str:

@@ -47,6 +47,10 @@ class Source(Protocol):
         """Yield the transcript's messages, or its `newest` ones, in their order."""
         ...
 
+    def subagents(self, session_id: str) -> Iterator[bytes]:
+        """Yield the sub-agents of a session, the first one first."""
+        ...
+
     def openai(self, session_id: str, *, at: str | None) -> bytes:
         """Return what the model sees as OpenAI chat messages."""
         ...

@@ -31,6 +31,7 @@ from api.cli.wanted import (
 from api.diffing import Page, diff_shape
 from api.session_shapes import event_json, session_shape
 from api.shapes import head_shape, readiness_shape
+from api.subagent_shapes import subagent_shape
 from api.verification_shapes import verification_shape
 from domain.blobs import is_digest
 from domain.raw_json import dumped
@@ -54,6 +55,7 @@ from infrastructure.reading.sessions import (
     session_head,
     sessions,
 )
+from infrastructure.reading.subagents import subagents
 from infrastructure.reading.transcript import extent, extent_placed, live_view
 from infrastructure.reading.transcript_json import page_json
 from infrastructure.verification import Receipt, verify, verify_all
@@ -121,6 +123,17 @@ class Stored:
             messages = self._read(partial(page_json, moment=found, window=window))
             yield from (message.encode() for message in messages)
             slot = window.high
+
+    def subagents(self, session_id: str) -> Iterator[bytes]:
+        """Yield the sub-agents of a session, the first one first."""
+        target, after = self._target(session_id), 0
+        while True:
+            page = partial(subagents, target=target, after=after, limit=PAGE)
+            found = self._read(page)
+            yield from (dumped(subagent_shape(each)) for each in found)
+            if len(found) < PAGE:
+                return
+            after = found[-1].key
 
     def openai(self, session_id: str, *, at: str | None) -> bytes:
         """Return what the model sees as OpenAI chat messages."""

@@ -5,11 +5,10 @@ from time import monotonic
 from typing import Final
 
 from api.purge_shapes import purge_shape
-from domain.commands import RestoreSession
 from domain.raw_json import dumped
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
-from infrastructure.deleting import delete, runs_elsewhere
+from infrastructure.deleting import delete, restore, runs_elsewhere
 from infrastructure.purging import begin_purge, finish, foreseen
 
 LOCAL: Final = Caller(actor="local")
@@ -30,9 +29,7 @@ def stored_delete(log: Turnlog, target: Target) -> None:
 
 def stored_undelete(log: Turnlog, target: Target) -> None:
     """Bring a deleted session back."""
-    log.runner.run(
-        lambda attempt: log.handler.carry_out(attempt, target, [RestoreSession()], caller=LOCAL)
-    )
+    log.runner.run(lambda attempt: restore(log.handler, attempt, target, LOCAL))
 
 
 def stored_purge(log: Turnlog, target: Target, *, dry_run: bool) -> bytes:

@@ -41,6 +41,7 @@ from domain.times import microseconds
 from domain.titles import stands
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
+from infrastructure.deleting import restore
 from infrastructure.idempotency import Kept
 from infrastructure.reading.sessions import (
     ANY_PARENT,
@@ -201,7 +202,7 @@ async def restore_session(
     body = await read_body(request)
 
     def write(attempt: Attempt) -> tuple[None, Written]:
-        log.handler.carry_out(attempt, target, [c.RestoreSession()], caller=caller)
+        restore(log.handler, attempt, target, caller)
         return None, Written(status=200)
 
     identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)

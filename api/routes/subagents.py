@@ -6,11 +6,10 @@ from fastapi import APIRouter, Query, Response
 
 from api.dependencies import Log, Session
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
-from api.shapes import Shape
+from api.subagent_shapes import subagent_shape
 from domain.raw_json import dumped
-from domain.times import rfc3339
 from infrastructure.reading.sessions import session_head
-from infrastructure.reading.subagents import Subagent, subagents
+from infrastructure.reading.subagents import subagents
 
 router = APIRouter(
     prefix="/v1/projects/{project_id}/sessions/{session_id}/subagents", tags=["sessions"]
@@ -49,26 +48,3 @@ async def list_subagents(
         "through_version": head.version,
     }
     return Response(dumped(answer), media_type=MEDIA)
-
-
-def subagent_shape(each: Subagent) -> Shape:
-    """Return how a sub-agent's session looks outside."""
-    head = each.head
-    running = None if head.turn_id is None else "paused" if each.paused else "running"
-    return {
-        "session_id": each.session_id,
-        "agent_id": head.agent_id,
-        "turn_id": head.parent_turn_id,
-        "tool_call_id": head.parent_call_id,
-        "title": head.title,
-        "status": head.status,
-        "turn_status": running,
-        "open_gates": head.open_gates,
-        "turns": head.turns,
-        "messages": head.messages,
-        "subagents": each.below,
-        "usage": dict(each.tokens),
-        "created_at": rfc3339(head.created_at),
-        "updated_at": rfc3339(head.updated_at),
-        "version": head.version,
-    }

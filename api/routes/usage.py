@@ -16,6 +16,7 @@ from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.reading.sessions import session_head
 from infrastructure.reading.usage import VIEW, By, Key, UsageQuery, total, usage_by
+from infrastructure.subagents import keys_below
 from projections.prices import Prices
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
@@ -70,6 +71,10 @@ async def session_usage(
     log: Log,
     wait: Wait,
     by: Grouping = "model",
+    include: Annotated[
+        Literal["subagents"] | None,
+        Query(description="With what its sub-agents used, and theirs."),
+    ] = None,
     limit: Limit = MOST,
     page: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
@@ -78,14 +83,19 @@ async def session_usage(
     `lag` says how far behind the view is.
     """
     parameters: Shape = {"route": "session-usage", "session": target.session_id, "by": by}
+    if include is not None:
+        parameters["include"] = include
     after = _after(page, by, parameters)
 
     def look(connection: Connection) -> Shape:
         key, _, __ = session_head(connection, target)
+        below = []
+        if include is not None:
+            below = keys_below(connection, target.project_id, target.session_id)
         query = UsageQuery(
             project_id=target.project_id,
             by=by,
-            session_keys=(key,),
+            session_keys=(key, *below),
             after=after,
             limit=limit + 1,
         )

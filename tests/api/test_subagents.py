@@ -11,13 +11,16 @@ from tests.api.batches import (
     batch,
     completed,
     event,
+    events_of,
     problem,
     said,
     started,
     types_of,
 )
-from tests.api.serving import Served
+from tests.api.chats import eventually
+from tests.api.serving import Served, served
 from tests.api.test_append_races import together
+from tests.databases import DatabaseKind, Databases
 
 Json = dict[str, Any]
 
@@ -273,3 +276,88 @@ def test_a_child_goes_on_when_its_parents_turn_ends_by_itself(client: httpx.Clie
     append(client, "a", batch(1, started("t1"), open=None))
     append(client, "main", batch(2, completed("t1")))
     assert append(client, "a", batch(2, completed("t1"))).status_code == 201
+
+
+def test_deletion_takes_the_children_along_and_restoring_brings_them_back(
+    client: httpx.Client,
+) -> None:
+    parent_with(client, spawning("t1", "c1"))
+    for name, above in (("a", "main"), ("below", "a"), ("gone", "main")):
+        child(client, name, session_id=above)
+    append(client, "below", batch(1, started("t1"), open=None))
+    client.delete("/sessions/gone")
+
+    assert client.delete("/sessions/main").status_code == 204
+    assert [client.get(f"/sessions/{name}").status_code for name in ("a", "below")] == [404, 404]
+
+    assert client.post("/sessions/main/restore", json={}).status_code == 200
+    assert [client.get(f"/sessions/{name}").status_code for name in ("a", "below")] == [200, 200]
+    assert client.get("/sessions/gone").status_code == 404
+    assert client.get("/sessions/below").json()["turn_status"] is None
+
+
+def test_usage_is_summed_up_with_that_of_the_children(client: httpx.Client) -> None:
+    def used(model: str, tokens: int) -> Json:
+        return event(
+            "usage-recorded", turn_id="t1", model=model, input_tokens=tokens, output_tokens=1
+        )
+
+    parent_with(client, used("large", 100))
+    for name, above, tokens in (("a", "main", 20), ("below", "a", 3)):
+        child(client, name, session_id=above)
+        append(client, name, batch(1, started("t1"), used("small", tokens), open=None))
+
+    def summed(**query: str) -> dict[str, int]:
+        answer = client.get("/sessions/main/usage", params=query)
+        assert answer.status_code == 200, answer.text
+        return {
+            item[query.get("by", "model")]: item["input_tokens"] for item in answer.json()["items"]
+        }
+
+    every = {"large": 100, "small": 23}
+    assert eventually(lambda: summed(include="subagents"), lambda sums: sums == every) == every
+    assert summed() == {"large": 100}
+    assert summed(include="subagents", by="session") == {"main": 100, "a": 20, "below": 3}
+
+
+def test_a_childs_place_is_kept_when_its_server_is_started_anew(
+    databases: Databases, database_kind: DatabaseKind
+) -> None:
+    """See langgraph issue 8458: a nested agent of 3 steps, resumed at the second."""
+    url = databases.ready()
+
+    def step(number: int) -> list[Json]:
+        call = event(
+            "tool-call-requested",
+            turn_id="t1",
+            tool_call_id=f"s{number}",
+            name="bash",
+            arguments={},
+        )
+        return [call, answered("t1", f"s{number}")]
+
+    with served(database_kind, url) as running, running.client("p") as client:
+        parent_with(client, spawning("t1", "c1"))
+        child(client, "a", agent_id="nested")
+        second = event(
+            "gate-opened", turn_id="t1", kind="permission", permission_id="p", tool_call_id="s2"
+        )
+        first = [started("t1"), *step(1), step(2)[0], second]
+        assert append(client, "a", batch(1, *first, open=None)).status_code == 201
+    with served(database_kind, url) as running, running.client("p") as client:
+        (open_,) = client.get("/approvals").json()["items"]
+        assert (open_["session_id"], open_["tool_call_id"]) == ("a", "s2")
+        assert listed(client, "main")[0]["turn_status"] == "paused"
+        decided = client.post(f"/approvals/{open_['gate_id']}", json={"verdict": "approved"})
+        assert decided.status_code == 202
+        rest = [step(2)[1], *step(3), said("t1", "Done."), completed("t1")]
+        assert append(client, "a", batch(2, *rest, open=None)).status_code == 201
+        ends = [answered("t1", "c1"), completed("t1")]
+        assert append(client, "main", batch(2, *ends)).status_code == 201
+        calls = [
+            item["data"]["tool_call_id"]
+            for item in events_of(client, "a")
+            if item["type"] == "tool-call-requested"
+        ]
+        assert calls == ["s1", "s2", "s3"]
+    databases.drop(url)
