@@ -81,7 +81,7 @@ def test_a_harness_stays_warm_after_it_and_a_new_one_is_told_the_same(chat: Chat
 
     chat.kill()
     cold = chat.said("what is a?")
-    assert (cold["path"], last_text(cold)) == ("evicted", "a is 7.")
+    assert (cold["history_from"], last_text(cold)) == ("log", "a is 7.")
     assert chat.known()[: len(known)] == known
 
 
