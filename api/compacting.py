@@ -24,7 +24,7 @@ def given(
     def write(attempt: Attempt) -> tuple[Appended, Shape]:
         known = log.handler.state(attempt, target, keys_of([command]))
         key, state = known
-        if key is not None and state.head.status == "open":
+        if key is not None:
             compaction_runs.in_the_way(log.handler, attempt, target, key, state, stop=False)
         steps: list[c.SessionCommand] = [c.BeginBatch(expected_version=version, events=1), command]
         done = log.handler.carry_out(attempt, target, steps, caller=caller, known=known)

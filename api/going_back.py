@@ -139,7 +139,7 @@ def _compaction(
         Compacting: it is not to be stopped.
     """
     key, state = known
-    if key is None or state.head.status != "open":
+    if key is None:
         return None
     return compaction_runs.in_the_way(
         log.handler, attempt, target, key, state, stop=command.interrupt

@@ -139,6 +139,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "What the log keeps at hand of the session is lost. Its facts are there: `turnlog rebuild` "
         "makes the rest of them again.",
     ),
+    "session-unrecoverable": ProblemType(
+        409,
+        "Nothing can run in the session",
+        "give-up",
+        "The session is damaged (whoever reads it is told `session-damaged`), so no turn can "
+        "begin, nor can its history be summed up. `turnlog rebuild` makes what is lost again.",
+    ),
     "no-such-turn": ProblemType(
         404,
         "There is no such turn",
@@ -394,7 +401,7 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "The session is suspended",
         "give-up",
         "Several servers in a row did not outlive its turns, so it takes none: look into it, then "
-        "`PATCH` it with `{\"suspended\": false}`.",
+        '`PATCH` it with `{"suspended": false}`.',
     ),
     "workspace-missing": ProblemType(
         409,

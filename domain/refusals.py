@@ -48,6 +48,13 @@ class SessionDamaged(Refusal):
         super().__init__("the session's head is lost; an operator runs: turnlog rebuild SESSION")
 
 
+class SessionUnrecoverable(Refusal):
+    """Nothing can run in the session: what is known of it is damaged."""
+
+    def __init__(self) -> None:
+        super().__init__("what the log keeps at hand of the session is lost; nothing can run in it")
+
+
 class SessionExists(Refusal):
     """A session of this id was opened with another body."""
 
@@ -82,6 +89,13 @@ class SessionIsArchived(Refusal):
 
     def __init__(self) -> None:
         super().__init__("the session is archived")
+
+
+class SessionIsSuspended(Refusal):
+    """A suspended session takes no turns."""
+
+    def __init__(self) -> None:
+        super().__init__("the session is suspended")
 
 
 class SessionNotDeleted(Refusal):

@@ -19,6 +19,7 @@ from domain.refusals import (
     CompactionInterrupted,
     NoSuchSession,
     SessionIsArchived,
+    SessionIsSuspended,
     TurnInProgress,
     VersionMoved,
 )
@@ -74,6 +75,8 @@ def check_open(
         raise NoSuchSession
     if head.status == "archived":
         raise SessionIsArchived
+    if head.suspended:
+        raise SessionIsSuspended
     if claim is not None:
         check_claim(head, claim)
     if expected_version is not None and expected_version != head.version:
@@ -100,9 +103,13 @@ def in_the_way(
 ) -> Run | None:
     """Return the compaction that runs and is to be stopped; None if none runs.
 
+    Of a session that is put away, or gone, nothing is said: it is refused for that.
+
     Raises:
         Compacting: it is not to be stopped.
     """
+    if state.head.status == "archived" or state.head.status in GONE:
+        return None
     run = runs.find(attempt.connection, key)
     try:
         runs.check_rests(run, handler.now())

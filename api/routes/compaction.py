@@ -14,7 +14,9 @@ from api.errors import retry
 from api.history_bodies import HeadBody
 from api.moved_once import Asked, moved_once
 from api.problems import Flaw, ProblemError
+from api.recovering import recovered
 from api.routes.hosted_turns import hosting_of
+from api.runnable import begins_a_run
 from api.shapes import Shape, readiness_headers
 from api.turn_answers import standing_of
 from api.views import MEDIA
@@ -91,6 +93,7 @@ class CompactBody(Body):
         CompactBody, {"summary": "They fixed the build.", "through_message_id": "turn-1:4"}
     ),
 )
+@begins_a_run
 async def compact(
     request: Request,
     target: Session,
@@ -128,6 +131,7 @@ async def compact(
         )
         return Response(answer, media_type=MEDIA, headers=dict(headers))
     _check_made(wanted)
+    await recovered(request, log)
     here = hosting_of(request).launching.compacting
     made = compaction.Request(
         target=target,

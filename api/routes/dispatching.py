@@ -17,6 +17,7 @@ from api.dispatch_bodies import DispatchBody
 from api.problems import Flaw, ProblemError
 from api.recovering import recovered
 from api.refused import refused
+from api.runnable import begins_a_run
 from api.shapes import Shape, readiness_headers
 from api.turn_answers import PATH, standing_of
 from api.views import MEDIA
@@ -99,6 +100,7 @@ class _Dispatch:
     responses=_SAID,
     openapi_extra=json_of(DispatchBody, _EXAMPLE),
 )
+@begins_a_run
 async def dispatch_turn(
     request: Request, target: Session, log: Log, caller: From, key: Key
 ) -> Response:

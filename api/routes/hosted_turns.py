@@ -20,6 +20,7 @@ from api.following import frame
 from api.problems import ProblemError
 from api.recovering import recovered
 from api.refused import refused
+from api.runnable import begins_a_run
 from api.shapes import Shape
 from api.turn_answers import divergence_of, standing_of, turn_answer
 from api.writing import Key, Once, replay_headers
@@ -56,6 +57,7 @@ _SAID: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post("/turns", responses=_SAID, openapi_extra=json_of(TurnBody, _EXAMPLE))
+@begins_a_run
 async def run_turn(
     request: Request,
     target: Session,

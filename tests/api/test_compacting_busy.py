@@ -1,10 +1,15 @@
 """While a history is summed up nothing else moves it: one run of a session at a time."""
 
 from threading import Thread
+from typing import cast
 
 import httpx  # noqa: TC002 - as elsewhere
 from sqlalchemy import Connection
 
+from domain.commands import Note, Own
+from domain.events import SessionSuspended
+from domain.keys import keys
+from infrastructure.command_handler import Caller, Target
 from infrastructure.runner import Attempt
 from tests.api.batches import append, batch, problem, started, turn
 from tests.api.chats import ASYNC, Chat, chat_at, eventually, last_text, opened, told, user
@@ -36,7 +41,7 @@ def test_what_waited_comes_in_its_order_when_it_is_done(chat: Chat) -> None:
         assert (answer.status_code, answer.json()["status"]) == (202, "queued")
     assert len(chat.read("/queue")["items"]) == 2
 
-    rests(chat)
+    assert chat.client.post(f"{chat.path}/interrupt", json={}).status_code == 202
 
     eventually(lambda: chat.read("/queue")["items"], lambda items: items == [])
     texts = eventually(chat.texts, lambda found: "Message 5" in found[-1])
@@ -169,6 +174,19 @@ def test_an_archived_session_is_not_summed_up(chat: Chat) -> None:
     )
     chat.client.patch(chat.path, json={"archived": True})
     assert problem(ask(chat))[:2] == (409, "session-archived")
+
+
+def test_a_suspended_session_is_not_summed_up(server: Served, chat: Chat, project: str) -> None:
+    talked(chat)
+    target = Target(project_id=project, session_id=chat.session_id)
+    suspended = Note(event=cast("Own", SessionSuspended(reason="restart-loop", count=3)))
+    server.log.runner.run(
+        lambda attempt: server.log.handler.carry_out(
+            attempt, target, [suspended], keys([suspended.event]), caller=Caller()
+        )
+    )
+
+    assert problem(ask(chat))[:2] == (409, "session-suspended")
 
 
 def test_one_whose_workspace_is_gone_is_not_summed_up(chat: Chat) -> None:

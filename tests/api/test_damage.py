@@ -208,6 +208,9 @@ def test_a_session_that_lost_its_head_says_so_until_it_is_rebuilt(own_server: Se
         answers += [append(client, "s", more), client.post("/sessions", json={"session_id": "s"})]
         answers += [client.patch("/sessions/s", json={"title": "T"}), client.delete("/sessions/s")]
         assert {problem(answer)[:2] for answer in answers} == {(409, "session-damaged")}
+        bodies = {"turns": HELLO, "dispatch": HELLO | {"owner": "r"}, "compact": {}}
+        runs = [client.post(f"/sessions/s/{path}", json=body) for path, body in bodies.items()]
+        assert {problem(answer)[:2] for answer in runs} == {(409, "session-unrecoverable")}
         rebuild(own_server.log.database, own_server.log.runner)
         assert client.get("/sessions/s/transcript").json() == before
         assert append(client, "s", more).status_code == 201

@@ -8,6 +8,8 @@ from domain.refusals import (
     CompactionFailed,
     CompactionInterrupted,
     NothingToCompact,
+    SessionIsSuspended,
+    SessionUnrecoverable,
 )
 
 TWO = [Seen("a", "t1"), Seen("b", "t1"), Seen("c", "t2"), Seen("d", "t2")]
@@ -48,6 +50,8 @@ def test_what_comes_of_none_says_who_and_why() -> None:
         CompactionFailed("empty-summary", "The harness said nothing."),
     )
 
+    assert "suspended" in SessionIsSuspended().detail
+    assert "nothing can run" in SessionUnrecoverable().detail
     assert (now.compaction_id, now.owner, now.lease_until) == ("c1", "host-1", 9)
     assert (stopped.reason, stopped.by) == ("cancelled", "ann")
     assert (failed.code, failed.detail) == ("empty-summary", "The harness said nothing.")
