@@ -436,6 +436,60 @@ def upgrade() -> None:
     )
     _create_history()
     _create_writers()
+    _create_followers()
+    _create_seats()
+    _forbid_changes()
+
+
+def downgrade() -> None:
+    for table in APPEND_ONLY:
+        if op.get_bind().dialect.name == "sqlite":
+            for change in ("update", "delete"):
+                op.execute(f"DROP TRIGGER {table}_no_{change}")
+        else:
+            op.execute(f"DROP TRIGGER {table}_append_only ON {table}")
+            op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
+            if table == "bodies":
+                op.execute(f"DROP TRIGGER {table}_kept ON {table}")
+    for table in (
+        "blob_references",
+        "blobs",
+        "bodies",
+        "branches",
+        "calls",
+        "checkpoints",
+        "events",
+        "followers",
+        "gates",
+        "agreements",
+        "heads",
+        "idempotency",
+        "lineages",
+        "title_numbers",
+        "imports",
+        "imported_rows",
+        "errors",
+        "losses",
+        "messages",
+        "moves",
+        "producers",
+        "queue",
+        "runs",
+        "search_documents",
+        "seats",
+        "store",
+        "turns",
+        "usage",
+        "streams",
+    ):
+        op.drop_table(table)
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("DROP FUNCTION turnlog_append_only()")
+        op.execute("DROP FUNCTION turnlog_kept_until_purged()")
+
+
+def _create_followers() -> None:
+    """What is folded behind the writers."""
     op.create_table(
         "followers",
         sa.Column("follower", sa.String(), nullable=False),
@@ -531,55 +585,6 @@ def upgrade() -> None:
         sqlite_where=sa.text("message_id IS NOT NULL"),
         postgresql_where=sa.text("message_id IS NOT NULL"),
     )
-    _create_seats()
-    _forbid_changes()
-
-
-def downgrade() -> None:
-    for table in APPEND_ONLY:
-        if op.get_bind().dialect.name == "sqlite":
-            for change in ("update", "delete"):
-                op.execute(f"DROP TRIGGER {table}_no_{change}")
-        else:
-            op.execute(f"DROP TRIGGER {table}_append_only ON {table}")
-            op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
-            if table == "bodies":
-                op.execute(f"DROP TRIGGER {table}_kept ON {table}")
-    for table in (
-        "blob_references",
-        "blobs",
-        "bodies",
-        "branches",
-        "calls",
-        "checkpoints",
-        "events",
-        "followers",
-        "gates",
-        "agreements",
-        "heads",
-        "idempotency",
-        "lineages",
-        "title_numbers",
-        "imports",
-        "imported_rows",
-        "errors",
-        "losses",
-        "messages",
-        "moves",
-        "producers",
-        "queue",
-        "runs",
-        "search_documents",
-        "seats",
-        "store",
-        "turns",
-        "usage",
-        "streams",
-    ):
-        op.drop_table(table)
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION turnlog_append_only()")
-        op.execute("DROP FUNCTION turnlog_kept_until_purged()")
 
 
 def _create_writers() -> None:
