@@ -77,6 +77,11 @@ def say(session_id: str, text: str) -> str:
     return turn_id
 
 
+def wait(session_id: str) -> str:
+    """Have an agent do something that takes long; return the turn."""
+    return say(session_id, "tool: wait {}")
+
+
 def when(look: Callable[[], bool]) -> float:
     """Return the moment at which something is so; a server that is not there yet is waited for."""
     for _ in range(round(PATIENCE_S * 200)):
@@ -152,7 +157,7 @@ def cut_off(folder: Path, url: str, ids: Sequence[str]) -> Sequence[tuple[str, s
     with server(folder, url, signal.SIGKILL):
         when(lambda: bool(ask("GET", f"{BASE}/sessions?limit=1")))
         with ThreadPoolExecutor(8) as threads:
-            turn_ids = list(threads.map(lambda name: say(name, "tool: wait {}"), ids))
+            turn_ids = list(threads.map(wait, ids))
         last = f"{BASE}/sessions/{ids[-1]}/events?types=tool-call-requested"
         when(lambda: bool(ask("GET", last)["items"]))
     return list(zip(ids, turn_ids, strict=True))
