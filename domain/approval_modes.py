@@ -4,7 +4,7 @@ Each mode, kind of question and kind of tool has one answer. Of what kind a tool
 says: a mode that trusts kinds trusts that agent.
 """
 
-from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 from domain.events.gate import GateKind
 from domain.events.session import ApprovalMode
@@ -36,7 +36,7 @@ def tool_kind(told: str | None) -> ToolKind:
     >>> tool_kind("read"), tool_kind("switch_mode"), tool_kind(None)
     ('read', 'unknown', 'unknown')
     """
-    return cast("ToolKind", told) if told in TOOL_KINDS else "unknown"
+    return next((kind for kind in TOOL_KINDS if kind == told), "unknown")
 
 
 def by_mode(mode: ApprovalMode, gate: GateKind, tool: ToolKind) -> ModeVerdict:

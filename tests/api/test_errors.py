@@ -74,7 +74,7 @@ def test_errors_are_paged(client: httpx.Client, server: Served) -> None:
     page: Json = {}
     while page.get("next_cursor", "") is not None:
         cursor = {"cursor": page["next_cursor"]} if page else {}
-        page = client.get("/errors", params={"source": "harness", "limit": 2} | cursor).json()
+        page = client.get("/errors", params={"source": "harness", "limit": "2"} | cursor).json()
         seen += [item["code"] for item in page["items"]]
 
     assert seen == ["e2", "e1", "e0"]

@@ -237,7 +237,8 @@ def check_talk(servers: Servers, day: Day, talk: Talk) -> None:
 
 def steers(fact: Json) -> bool:
     """Tell whether an input waits to be told to the turn that runs."""
-    return fact["type"] == "input-queued" and fact["data"]["request"].get("on_busy") == "steer"
+    request = fact["data"].get("request", {})
+    return bool(fact["type"] == "input-queued" and request.get("on_busy") == "steer")
 
 
 def inputs_of(facts: list[Json]) -> list[str]:
