@@ -40,7 +40,7 @@ $$
 """
 
 
-def upgrade() -> None:  # noqa: PLR0915 - one table after the other
+def upgrade() -> None:
     op.create_table(
         "bodies",
         sa.Column("session_key", sa.Integer(), nullable=False),
