@@ -1,5 +1,6 @@
 """Sub-agents' sessions over HTTP: whose they are, which call began each, and what lists them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -122,7 +123,7 @@ def test_of_children_that_open_at_once_each_gets_a_call_of_its_own(
     calls = [f"c{number}" for number in range(6)]
     parent_with(client, *(spawning("t1", call) for call in calls))
 
-    def opens(name: str) -> Any:  # noqa: ANN401 - what `together` sends
+    def opens(name: str) -> Callable[[httpx.Client], httpx.Response]:
         body = {"session_id": name, "parent": {"session_id": "main"}}
         return lambda own: own.post("/sessions", json=body)
 

@@ -4,6 +4,7 @@ A class that inherits `HarnessContract` and says how to open its harnesses gets 
 """
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +20,7 @@ from infrastructure.harness.port import (
     CallEnded,
     Harnesses,
     HarnessFailed,
+    OfSubagent,
     Prompt,
     Said,
     Titled,
@@ -97,6 +99,34 @@ class HarnessContract(ABC):
                 ("reasoning", "two and two"),
                 ("text", "I thought about it."),
             ]
+
+        self.run(journey)
+
+    def test_what_a_subagent_does_and_asks_is_told_as_its_own(self) -> None:
+        async def journey(harnesses: Harnesses) -> None:
+            inner = json.dumps({"agent": "nested", "prompt": 'ask: add {"a":2,"b":3}'})
+            outer = json.dumps({"agent": "scout", "prompt": f"tool: task {inner}"})
+            harness = await harnesses.start(START)
+            heard, ended = await say(harness, f"tool: task {outer}", always(APPROVED))
+
+            assert ended.stop_reason == "completed"
+            assert [call.name for call in heard.announced] == ["task"]
+            below = [each for each in heard.updates if isinstance(each, OfSubagent)]
+            names = {each.subagent.name: each.subagent for each in below}
+            assert names["scout"].tool_call_id == heard.announced[0].tool_call_id
+            assert names["nested"].above == names["scout"].subagent_id
+            (asked,) = heard.asked_for
+            assert (asked.tool, asked.subagent) == ("add", names["nested"])
+            told = [(each.subagent.name, type(each.update).__name__) for each in below]
+            assert [each for each in told if each[1] != "Said"] == [
+                ("scout", "CallAnnounced"),
+                ("nested", "CallAnnounced"),
+                ("nested", "CallEnded"),
+                ("nested", "Used"),
+                ("scout", "CallEnded"),
+                ("scout", "Used"),
+            ]
+            assert ("nested", "Said") in told
 
         self.run(journey)
 
