@@ -82,3 +82,6 @@ class Recovery:
         except AWAY as error:
             _LOGGER.info("recovery has to wait: %s", type(error).__qualname__)
             return False
+        except Exception as error:  # noqa: BLE001 - then its turns end with their leases
+            _LOGGER.error("recovery broke off: %s", type(error).__qualname__)  # noqa: TRY400
+            return True
