@@ -2,6 +2,7 @@
 
 from tests.api.batches import append, batch, problem, turn
 from tests.api.chats import ASYNC, Chat, eventually, last_text, opened
+from tests.api.streams import stream, until_synced
 from tests.api.summing_up import ask, begun, rests, summed_up, talked, untouched
 
 
@@ -164,3 +165,25 @@ def test_a_claimed_head_and_version_are_compared(chat: Chat) -> None:
     assert problem(ask(chat, head=old))[:2] == (412, "head-behind")
     assert problem(ask(chat, {"If-Match": '"1"'}))[:2] == (412, "version-mismatch")
     assert untouched(chat)
+
+
+def test_who_follows_sees_it_begin_go_on_and_end(chat: Chat) -> None:
+    talked(chat)
+    with stream(chat.client, chat.session_id) as frames:
+        until_synced(frames)
+        answer = ask(chat, ASYNC, instructions="delay: 1500")
+        told: list[tuple[str, str | None]] = []
+        for frame in frames:
+            if frame.name == "delta":
+                told.append(("delta", frame.json["delta"]["kind"]))
+                assert frame.json["turn_id"] == answer.json()["compaction_id"]
+            elif frame.name == "state":
+                told.append(("state", frame.json["status"]))
+            elif frame.json.get("type") == "history-compacted":
+                told.append(("event", None))
+            if ("state", "idle") in told and ("event", None) in told:
+                break
+
+    assert told[0] == ("state", "compacting")
+    assert ("delta", "compaction") in told
+    assert told.index(("state", "idle")) > 0
