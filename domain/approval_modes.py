@@ -4,6 +4,7 @@ Each mode, kind of question and kind of tool has one answer. Of what kind a tool
 says: a mode that trusts kinds trusts that agent.
 """
 
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 from domain.events.gate import GateKind
@@ -25,6 +26,7 @@ ModeVerdict: TypeAlias = Literal["allow", "deny", "ask"]
 
 MODES: Final[tuple[ApprovalMode, ...]] = get_args(ApprovalMode)
 TOOL_KINDS: Final[tuple[ToolKind, ...]] = get_args(ToolKind)
+_KINDS: Final[Mapping[str, ToolKind]] = {kind: kind for kind in TOOL_KINDS}
 DEFAULT_MODE: Final[ApprovalMode] = "always-ask"
 READS: Final[frozenset[ToolKind]] = frozenset({"read", "search", "think"})
 """What changes nothing and tells nobody; what is fetched tells its address to somebody."""
@@ -36,7 +38,7 @@ def tool_kind(told: str | None) -> ToolKind:
     >>> tool_kind("read"), tool_kind("switch_mode"), tool_kind(None)
     ('read', 'unknown', 'unknown')
     """
-    return next((kind for kind in TOOL_KINDS if kind == told), "unknown")
+    return _KINDS.get(told or "", "unknown")
 
 
 def by_mode(mode: ApprovalMode, gate: GateKind, tool: ToolKind) -> ModeVerdict:

@@ -86,7 +86,8 @@ class Following:
     def errors(self) -> Mapping[tuple[str, str], int]:
         """Return how many errors this process has folded, by source and kind."""
         found = [s.follower for s in self._steppers.values()]
-        return next((dict(f.counted) for f in found if isinstance(f, ErrorsFollower)), {})
+        nothing: dict[tuple[str, str], int] = {}
+        return next((dict(f.counted) for f in found if isinstance(f, ErrorsFollower)), nothing)
 
     def failing(self, name: str) -> bool:
         """Tell whether a follower's last step in this process failed."""

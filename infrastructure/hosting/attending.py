@@ -116,7 +116,11 @@ class Attending:
         """Do something about each place that is found; tell whether none is left."""
         now = self._log.now()
         since = now - self._log.settings.restarts.auto_resume_fresh_s * SECOND
-        params = {"now": now, "since": since, "owner": owner or self._hosting.owner}
+        params: dict[str, object] = {
+            "now": now,
+            "since": since,
+            "owner": owner or self._hosting.owner,
+        }
         try:
             found = await self._log.read(lambda connection: places(connection, look, params))
         except _AWAY as error:

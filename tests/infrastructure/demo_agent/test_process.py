@@ -54,7 +54,9 @@ def test_it_says_what_it_can() -> None:
             "mcpCapabilities": {"http": False, "sse": False, "acp": False},
             "sessionCapabilities": {"close": {}},
             "auth": {},
-            "_meta": {"turnlog.dev/history": True},
+            "_meta": dict.fromkeys(
+                (f"turnlog.dev/{name}" for name in ("history", "recorded", "steer")), True
+            ),
         }
 
     run(case)
