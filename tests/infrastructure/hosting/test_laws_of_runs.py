@@ -79,6 +79,7 @@ async def act(s: Stage, kind: str, n: int) -> None:
             await s.harness.tell(calls(call, n=n % 2))
         case "end":
             await s.harness.tell(gave(call, n, failed=n > 8))
+            await s.time.let_pass(2_000)  # what it had asked about the call waits no more
         case "ask":
             await s.harness.ask(may((call, None)[n % 5 == 0], ("read", None)[n > 9], n=n % 2))
         case "inquire":
