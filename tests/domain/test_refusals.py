@@ -56,3 +56,32 @@ def test_whoever_accepts_less_than_is_missing_is_told_all_reasons() -> None:
 
     assert refused.reasons == ("tail-open", "turn-unverified")
     assert refused.at == ("reasons",)
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (r.NoSuchParent(), "there is no such parent in this project"),
+        (r.ParentIsBelow(), "the parent is the session itself, or below it"),
+        (r.TooDeepBelow(16), "at most 16 sessions are above one"),
+    ],
+)
+def test_whoever_names_a_parent_that_cannot_be_one_is_told_where(
+    refused: r.NoSuchParent | r.ParentIsBelow | r.TooDeepBelow, told: str
+) -> None:
+    assert str(refused) == told
+    assert refused.at == ("parent", "session_id")
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (r.SessionDeleting(), "the session is being deleted"),
+        (
+            r.HasForks(),
+            "the session has forks that share its history; they have to be purged first",
+        ),
+    ],
+)
+def test_a_session_that_is_going_or_has_to_stay_says_so(refused: r.Refusal, told: str) -> None:
+    assert str(refused) == told
