@@ -12,8 +12,8 @@ from tests.api.serving import Served
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/sessions", {"GET", "POST"}),
-        ("DELETE", "/sessions", {"GET", "POST"}),
+        ("PUT", "/sessions", {"GET", "POST", "DELETE"}),
+        ("PATCH", "/sessions", {"GET", "POST", "DELETE"}),
         ("POST", "/sessions/s", {"GET", "PATCH", "DELETE"}),
         ("PUT", "/sessions/s/events", {"GET", "POST"}),
         ("DELETE", "/sessions/s/events/1", {"GET"}),
