@@ -44,7 +44,7 @@ async def verify_session(request: Request, target: Session, log: Log) -> Respons
     def look(connection: Connection) -> None:
         # A session that lost its head is damaged, not gone.
         key, state = find_head(connection, target.project_id, target.session_id)
-        if key is None or state.head.status in GONE:
+        if key is None or state.head.status in GONE - {"absent"}:
             raise NoSuchSession
 
     await log.read(look, long=True)

@@ -59,7 +59,13 @@ def test_a_list_shows_where_each_session_stands(client: httpx.Client) -> None:
 
     one = client.get("/sessions/s").json()
     assert item == {name: one[name] for name in item}
-    assert one.keys() - item.keys() == {"config", "source", "agent_id"}
+    assert one.keys() - item.keys() == {
+        "config",
+        "source",
+        "agent_id",
+        "parent_turn_id",
+        "parent_tool_call_id",
+    }
 
 
 def test_sessions_are_found_by_status(client: httpx.Client) -> None:
@@ -137,7 +143,7 @@ def test_a_filter_that_means_nothing_is_refused_with_its_name(
 
 
 @pytest.mark.parametrize(
-    "other", [{"order": "asc"}, {"status": "all"}, {"title": "x"}, {"parent": "-"}]
+    "other", [{"order": "asc"}, {"status": "all"}, {"title": "x"}, {"include": "subagents"}]
 )
 def test_a_cursor_is_refused_with_other_parameters_than_its_own(
     client: httpx.Client, other: Json
