@@ -96,6 +96,11 @@ def test_nothing_begins_while_a_session_is_deleted_and_what_starts_late_is_close
         eventually(lambda: problem(chat.say("Me too"))[1], lambda code: code == "session-deleting")
         asked = chat.client.post(f"{chat.path}/turns", json={"messages": [user("And me")]})
         assert (asked.status_code, asked.json()["action"]) == (409, "retry")
+        for on_busy in ("queue", "interrupt", "steer"):
+            refused = chat.say("Me too", on_busy=on_busy)
+            assert problem(refused)[:2] == (409, "session-deleting")
+        summed_up = chat.client.post(f"{chat.path}/compact", json={})
+        assert problem(summed_up)[:2] == (409, "session-deleting")
         chat.harnesses.release(chat.session_id)
         assert deleted.result().status_code == 204
 
@@ -171,6 +176,7 @@ def test_what_is_not_where_it_was_seen_is_not_touched(chat: Chat) -> None:
 
     assert problem(refused)[:2] == (412, "version-mismatch")
     assert chat.turn(turn_id)["status"] == "running"
+    queued(chat, "later")  # the mark is gone as well
     assert delete(chat).status_code == 204
 
 
@@ -230,6 +236,24 @@ def test_the_sessions_of_one_agent_are_deleted(chat: Chat) -> None:
     left = [each["session_id"] for each in chat.client.get("/sessions").json()["items"]]
     assert left == [f"{chat.session_id}-b"]
     assert problem(chat.client.delete("/sessions"))[:2] == (422, "invalid-value")
+
+
+def test_what_has_forks_is_not_purged_before_them(chat: Chat) -> None:
+    chat.said("Hello")
+    child = f"{chat.session_id}-fork"
+    fork = chat.client.post(f"{chat.path}/fork", json={"session_id": child})
+    assert fork.status_code == 201
+    delete(chat)
+
+    for body in ({}, {"dry_run": True}):
+        refused = chat.client.post(f"{chat.path}/purge", json=body)
+        assert problem(refused)[:2] == (409, "has-forks")
+    said = chat.client.get(f"/sessions/{child}/transcript").json()["items"]
+    assert [message["role"] for message in said] == ["user", "assistant"]
+
+    for path in (f"/sessions/{child}", chat.path):
+        chat.client.delete(path)
+        assert chat.client.post(f"{path}/purge", json={}).status_code == 200
 
 
 VIEWS = (

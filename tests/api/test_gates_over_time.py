@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import update
 
+from infrastructure import tables as t
 from tests.api.batches import Json, append, batch, event, events_of, problem, started
 from tests.api.chats import ADD, GAVE, Chat, chat_at, eventually, last_text, opened, told
-from tests.api.serving import served
+from tests.api.serving import Served, served
 from tests.databases import DatabaseKind, Databases
 
 
@@ -127,6 +129,52 @@ def test_an_expired_gate_takes_no_answer_and_says_so_once(chat: Chat) -> None:
     assert chat.client.get(f"/approvals/{gate}").json()["status"] == "expired"
     assert len(chat.events("gate-expired")) == 1
     assert chat.events("gate-decided") == []
+
+
+def over(server: Served, gate: str) -> None:
+    """Have the time of a gate be over."""
+    server.log.runner.run(
+        lambda attempt: attempt.connection.execute(
+            update(t.gates).where(t.gates.c.gate_id == gate).values(expires_at=1)
+        )
+    )
+
+
+def test_a_harness_that_waits_goes_on_as_if_denied_when_nobody_answers_in_time(
+    own_server: Served,
+) -> None:
+    with own_server.client("p") as client:
+        chat = opened(chat_at(own_server, client))
+        (gate,) = chat.asked()
+
+        over(own_server, gate)
+
+        (ended,) = eventually(lambda: chat.events("turn-completed"), bool)
+        assert chat.client.get(f"/approvals/{gate}").json()["status"] == "expired"
+        types = [each["type"] for each in chat.events()]
+        assert types.index("gate-expired") < types.index("harness-resumed")
+        assert chat.events("gate-decided", "gate-consumed") == []
+        assert chat.made() == []
+        assert problem(chat.decide(gate))[:2] == (410, "gate-gone")
+        assert chat.turn(ended["data"]["turn_id"])["status"] == "completed"
+        assert chat.said("Hello")["path"] == "warm"
+
+
+def test_a_gate_whose_time_is_over_in_a_turn_that_works_ends_alone(own_server: Served) -> None:
+    with own_server.client("p") as client:
+        chat = opened(chat_at(own_server, client))
+        waits, adds = chat.asked('ask: wait {"ms":3000}; add {"a":1,"b":2}')
+        chat.decide(waits)
+        eventually(chat.made, lambda made: len(made) == 1)
+
+        over(own_server, adds)
+
+        eventually(lambda: chat.events("gate-expired"), bool)
+        (turn,) = chat.read("/turns")["items"]
+        assert chat.ended(turn["turn_id"])["status"] == "completed"
+        assert [made.name for made in chat.made()] == ["wait"]
+        statuses = [chat.read(f"/approvals/{gate}")["status"] for gate in (waits, adds)]
+        assert statuses == ["allowed", "expired"]
 
 
 def test_the_gate_of_a_runners_turn_is_the_runners_to_go_on_with(chat: Chat) -> None:

@@ -1,6 +1,7 @@
 """Inputs that wait for their turn: first in, first out, taken back once, never lost."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -86,6 +87,31 @@ def test_an_input_is_taken_back_once(chat: Chat) -> None:
     assert waiting(chat) == []
     chat.client.post(f"{chat.path}/interrupt", json={})
     assert last_text(chat.said("Hello")) == 'Message 2: you said "Hello".'
+
+
+def test_of_all_that_want_an_input_at_once_one_has_it(chat: Chat) -> None:
+    """Some take it back, and the end of what it waits for begins its turn."""
+
+    def recall(queue_id: str) -> str:
+        answer = chat.client.delete(f"{chat.path}/queue/{queue_id}")
+        return "recalled" if answer.status_code == 200 else problem(answer)[1]
+
+    for number in range(6):
+        chat.begun(WAITS)
+        queue_id = queued(chat, f"number {number}")
+        with ThreadPoolExecutor(4) as wanting:
+            trials = [wanting.submit(recall, queue_id) for _ in range(3)]
+            wanting.submit(chat.client.post, f"{chat.path}/interrupt", json={}).result()
+        found = sorted(each.result() for each in trials)
+        eventually(lambda: waiting(chat), lambda left: left == [])
+        eventually(chat.read, lambda session: session["turn_id"] is None)
+
+        recalled = [each["data"]["queue_id"] for each in chat.events("input-recalled")]
+        begun = [each["data"]["queue_id"] for each in chat.events("input-dequeued")]
+        assert (recalled + begun).count(queue_id) == 1
+        won = ["recalled"] if queue_id in recalled else []
+        assert found == ["input-started"] * (3 - len(won)) + won
+        assert chat.texts().count(f"number {number}") == begun.count(queue_id)
 
 
 def test_what_became_a_turn_is_not_taken_back(chat: Chat) -> None:

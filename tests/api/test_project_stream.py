@@ -7,6 +7,7 @@ from threading import Thread
 import httpx
 import pytest
 
+from api import following
 from tests.api.batches import Json, append, batch, event, started
 from tests.api.recording import record_turn
 from tests.api.serving import Served
@@ -132,3 +133,24 @@ def test_a_position_of_another_log_is_refused(client: httpx.Client) -> None:
         assert client.get("/events/stream", params={"after": after}).status_code == 422
     bad = client.get("/events/stream", headers={"Last-Event-ID": "9" * 5000})
     assert bad.json()["code"] == "invalid-header"
+
+
+def test_a_quiet_stream_shows_that_it_lives(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "HEARTBEAT_S", 0.3)
+
+    with stream(client, after="latest") as found:
+        told = [next(found), next(found), next(found)]
+
+    assert (told[0].name, told[0].id) == ("synced", None)
+    assert [frame.comment for frame in told[1:]] == ["still here", "still here"]
+
+
+def test_a_server_that_stops_says_so(own_server: Served) -> None:
+    with own_server.client("default") as client, stream(client) as found:
+        until_synced(found)
+        own_server.ask_to_stop()
+        (last,) = [frame for frame in found if frame.name]
+
+    assert (last.name, last.id, last.json) == ("goaway", None, {"reason": "shutting-down"})

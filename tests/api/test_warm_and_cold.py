@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.batches import Json, append, batch, event, problem, turn
-from tests.api.chats import Chat, agent, last_text, told, user
+from tests.api.chats import Chat, agent, eventually, last_text, told, user
 
 
 def evicted(chat: Chat) -> list[str]:
@@ -80,6 +80,24 @@ def test_another_configuration_makes_it_cold_and_says_which_facet(chat: Chat) ->
     assert detail["before"] != detail["after"]
     assert chat.said("And more")["path"] == "warm"
     assert chat.said("Same", config={"model": "large", "mode": "ask"})["path"] == "warm"
+
+
+def test_a_turn_keeps_the_configuration_with_which_it_began_and_the_next_has_the_new_one(
+    chat: Chat,
+) -> None:
+    chat.said("remember a=1", config={"model": "small"})
+    turn_id = chat.begun('tool: wait {"for": "steer"}')
+    eventually(lambda: chat.events("tool-call-requested"), bool)
+
+    patched = chat.client.patch(chat.path, json={"config": {"model": "large"}})
+
+    assert (patched.status_code, chat.turn(turn_id)["status"]) == (200, "running")
+    assert chat.say("Go on", on_busy="steer").status_code == 202
+    ended = chat.ended(turn_id)
+    assert (ended["status"], ended["path"], evicted(chat)) == ("completed", "warm", [])
+    asked = chat.said("what is a?")
+    assert (asked["path"], asked["reason"], last_text(asked)) == ("evicted", "config", "a is 1.")
+    assert chat.said("And more")["path"] == "warm"
 
 
 def test_a_seat_that_was_let_go_leaves_a_cold_turn_that_remembers(chat: Chat) -> None:
