@@ -2,14 +2,16 @@
 
 import signal
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from time import monotonic
 
+import httpx  # noqa: TC002 - as elsewhere
 from sqlalchemy import create_engine, make_url, text
 
 from tests.api.batches import Json
-from tests.faults.hosting import Served, Servers, assert_sound, eventually, is_alive, quiet
+from tests.faults.hosting import Served, Servers, assert_sound, eventually, is_alive, quiet, user
 
 RESTARTED = "server-restarted"
 
@@ -102,14 +104,21 @@ def test_reads_are_served_and_turns_wait_while_a_server_recovers(servers: Server
     first = servers.start()
     first.open()
     turn_id = cut_off(first)
+    runner = {"owner": "runner", "messages": [user("Hello")]}
+    asking: list[Callable[[Served], httpx.Response]] = [
+        lambda server: server.say("Hello"),
+        lambda server: server.decide("any"),
+        lambda server: server.http.post("/sessions/s/dispatch", json=runner),
+        lambda server: server.http.post("/sessions/s/compact", json={}),
+    ]
 
-    with ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(len(asking)) as threads:
         with held_up(servers.database_url):
             server = servers.start(recovery_wait_s=3)
-            answer = server.say("Hello")
-            assert (answer.status_code, answer.json()["code"]) == (503, "recovering")
-            assert int(answer.headers["Retry-After"]) > 0
-            waiting = thread.submit(server.said, "Hello")
+            for answer in threads.map(lambda ask: ask(server), asking):
+                assert (answer.status_code, answer.json()["code"]) == (503, "recovering")
+                assert int(answer.headers["Retry-After"]) > 0
+            waiting = threads.submit(server.said, "Hello")
             assert server.turn(turn_id)["status"] == "running"
             ready = server.http.get(f"{server.url}/readyz")
             assert (ready.status_code, ready.json()["recovering"]) == (200, True)
@@ -161,6 +170,55 @@ def test_what_waits_comes_before_what_was_cut_off(servers: Servers) -> None:
     assert second.types().count("turn-started") == 2
     assert "later" in second.texts()
     assert_sound(servers, second)
+
+
+def test_what_was_cut_off_too_long_ago_is_gone_on_with_by_nobody(servers: Servers) -> None:
+    first = servers.start(shutdown_grace_s=0)
+    first.open()
+    turn_id = first.begun("Hear me.\ntool: wait {}")
+    first.signal(signal.SIGTERM)
+    assert first.wait() == 0
+    long_ago = monotonic() + 1.5
+    eventually(lambda: monotonic() > long_ago)
+
+    second = servers.start(auto_resume_fresh_s=1)
+
+    (cleared,) = eventually(lambda: second.events("resume-cleared"), within=60)
+    assert cleared["data"] == {"turn_id": turn_id, "reason": "stale"}
+    assert pending(second) is None
+    third = servers.start(auto_resume="on")
+    third.said("Hello")
+    quiet(third)
+    assert third.types().count("turn-started") == 2
+    assert_sound(servers, third)
+
+
+def test_what_is_put_away_or_went_on_is_not_gone_on_with(servers: Servers) -> None:
+    first = servers.start(shutdown_grace_s=0)
+    for session_id in ("archived", "deleted", "newer", "s"):
+        first.open(session_id)
+        first.begun("Hear me.\ntool: wait {}", session_id)
+    first.signal(signal.SIGTERM)
+    assert first.wait() == 0
+    second = servers.start()
+    second.http.patch("/sessions/archived", json={"archived": True})
+    second.http.delete("/sessions/deleted")
+    assert second.said("Hear me.\nfail: error", "newer")["status"] == "failed"
+    second.signal(signal.SIGTERM)
+    assert second.wait() == 0
+
+    third = servers.start(auto_resume="on")
+
+    eventually(lambda: "resume-cleared" in third.types())
+    assert third.types("archived").count("turn-started") == 1
+    assert third.types("newer").count("turn-started") == 2
+    third.http.post("/sessions/deleted/restore")
+    third.http.patch("/sessions/archived", json={"archived": False})
+    for session_id in ("archived", "deleted"):
+        eventually(lambda: "resume-cleared" in third.types(session_id))  # noqa: B023
+        assert third.types(session_id).count("turn-started") == 2
+    assert third.types("newer").count("turn-started") == 2
+    assert_sound(servers, third, "archived", "deleted", "newer", "s")
 
 
 def test_a_turn_that_a_shutdown_cut_off_is_marked_and_not_counted(servers: Servers) -> None:

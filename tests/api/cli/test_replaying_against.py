@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.batches import Json, answered, append, batch, completed, event, said, started
+from tests.api.batches import (
+    Json,
+    answered,
+    append,
+    batch,
+    completed,
+    event,
+    events_of,
+    said,
+    started,
+)
 from tests.api.cli.command import Turnlog
 from tests.api.serving import Served
 
@@ -54,10 +64,18 @@ def local(session: Served, tmp_path: Path) -> Turnlog:
     return Turnlog(home=tmp_path, database_url=session.database_url)
 
 
-def test_it_stands_side_by_side_with_what_was_recorded(local: Turnlog) -> None:
+def recorded(session: Served) -> list[Json]:
+    with session.client("default") as client:
+        return events_of(client, "s")
+
+
+def test_it_stands_side_by_side_with_what_was_recorded(local: Turnlog, session: Served) -> None:
+    before = recorded(session)
+
     done = local.run("replay", "s", "--against", "demo", "--json")
 
     assert done.code == 1, done.errors
+    assert recorded(session) == before
     assert [line["turn_id"] for line in done.documents] == ["t1", "t2", "t3", "t4"]
     assert [line["same"] for line in done.documents] == [True, True, False, True]
     third = done.documents[2]
