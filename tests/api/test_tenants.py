@@ -9,8 +9,13 @@ from tests.api.batches import Json, append, batch, event, problem, started, turn
 from tests.api.serving import Served
 
 SESSION = "/v1/projects/{project_id}/sessions/{session_id}"
-THEIRS = {"session_id": "theirs", "turn_id": "t2", "queue_id": "q", "version": "1"}
-THEIRS |= {"name": "p1", "gate_id": "p1"}
+THEIRS = {
+    "session_id": "theirs",
+    "turn_id": "t2",
+    "queue_id": "q",
+    "name": "p1",
+    "version": "1",
+}
 BODIES: dict[str, Json] = {
     "/turns/{turn_id}/deltas": {"fence": 1, "deltas": ["Hm."]},
     "/turns/{turn_id}/heartbeat": {"fence": 1},

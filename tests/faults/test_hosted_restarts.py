@@ -115,7 +115,8 @@ def test_reads_are_served_and_turns_wait_while_a_server_recovers(servers: Server
     with ThreadPoolExecutor(len(asking)) as threads:
         with held_up(servers.database_url):
             server = servers.start(recovery_wait_s=3)
-            for answer in threads.map(lambda ask: ask(server), asking):
+            asked = [threads.submit(ask, server) for ask in asking]
+            for answer in [each.result() for each in asked]:
                 assert (answer.status_code, answer.json()["code"]) == (503, "recovering")
                 assert int(answer.headers["Retry-After"]) > 0
             waiting = threads.submit(server.said, "Hello")
