@@ -14,6 +14,7 @@ THEIRS = {
     "turn_id": "t2",
     "queue_id": "q",
     "name": "p1",
+    "gate_id": "p1",
     "version": "1",
 }
 BODIES: dict[str, Json] = {
