@@ -19,8 +19,8 @@ from api.problems import MEDIA_TYPE, ProblemError
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Harnesses
 from infrastructure.harness.reaping import kill_marked
+from infrastructure.hosting.attending_places import HOST
 from infrastructure.hosting.hosts import Hosting
-from infrastructure.hosting.opening import HOST
 
 HEADERS_LIMIT: Final = 64 * 1024
 GRACE_S: Final = 10

@@ -14,7 +14,7 @@ from domain.keys import keys
 from domain.state import GONE
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
-from infrastructure.hosting.attending_places import HOSTS
+from infrastructure.hosting.attending_places import HOST
 from infrastructure.hosting.queueing import waiting
 from infrastructure.lookup import find_head
 from infrastructure.runner import Attempt
@@ -116,4 +116,4 @@ def runs_elsewhere(connection: Connection, target: Target, owner: str | None, no
 
 def _is_elsewhere(run: runs.Run, owner: str | None) -> bool:
     """Tell whether another server holds a lease; a runner's turn is ended without it."""
-    return run.owner.startswith(HOSTS.removesuffix("%")) and run.owner != owner
+    return run.owner.startswith(HOST) and run.owner != owner

@@ -12,7 +12,9 @@ from infrastructure import tables as t
 from infrastructure.hosting.queueing import held
 from infrastructure.prepared import Prepared
 
-HOSTS: Final = "host-%"
+HOST: Final = "host-"
+"""How the name of a server begins, as the owner of seats and leases."""
+HOSTS: Final = f"{HOST}%"
 """The owners of seats that are servers, not runners."""
 PATIENCE_S: Final = 60
 """So long after its time a seat of another server is taken for lost, with its server."""

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
-from typing import Final
 from uuid import uuid4
 
 from domain.canonical import canonical
@@ -19,13 +18,12 @@ from infrastructure.harness.port import Harnesses
 from infrastructure.harness.reaping import lost, reap, taken_up
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
+from infrastructure.hosting.attending_places import HOST
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.recovery import Recovery, nothing
 from infrastructure.hosting.running import Told
-
-HOST: Final = "host-"
 
 
 @asynccontextmanager
