@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from domain import commands as c
 from domain import events as e
-from domain.keys import keys
+from domain.keys import keys_of
 from domain.state import GONE
 from infrastructure import runs
 from infrastructure.command_handler import Caller, CommandHandler, Target
@@ -95,11 +95,11 @@ def _delete(  # noqa: PLR0913 - as `delete`
         handler.carry_out(attempt, target, steps, caller=caller, known=(key, state))
         return False
     recalled = [
-        e.InputRecalled(queue_id=each.queue_id, reason=DELETED)
+        c.Note(event=e.InputRecalled(queue_id=each.queue_id, reason=DELETED))
         for each in (waiting(attempt.connection, key) if state.head.queued else ())
     ]
-    steps = [begin, *(c.Note(event=event) for event in recalled), c.DeleteSession()]
-    handler.carry_out(attempt, target, steps, keys(recalled), caller=caller)
+    steps = [begin, *recalled, c.DeleteSession()]
+    handler.carry_out(attempt, target, steps, keys_of(steps), caller=caller)
     if live is not None:
         runs.revoke(attempt.connection, live, handler.now())
     return True

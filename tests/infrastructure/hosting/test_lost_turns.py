@@ -1,4 +1,4 @@
-"""What is left of half a turn whose server was killed: nothing that waits, and nothing guessed."""
+"""What is left of half a turn that nobody ends: nothing that waits, and nothing guessed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from domain.raw_json import RawJson
 from infrastructure import runs
 from infrastructure.command_handler import Caller
 from infrastructure.composition import Turnlog, open_turnlog
+from infrastructure.deleting import delete
 from infrastructure.hosting.journal import LogJournal
 from infrastructure.proposing import proposal_of
 from infrastructure.recovering import Watch, recover
@@ -74,6 +75,23 @@ def test_half_a_turn_is_closed_by_events_and_the_session_goes_on(database_url: s
             e.TurnInterrupted(turn_id="t1", reason="owner-lost"),
         ]
         begun(log, started("t2"), turn_id="t2")
+
+
+def test_half_a_turn_is_closed_by_events_when_its_session_is_deleted(database_url: str) -> None:
+    settings = {"TURNLOG_DATABASE_URL": database_url, "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true"}
+    with open_turnlog(load(settings), SetClock()) as log:
+        journal = begun(log, c.OpenSession(), started("t1"), turn_id="t1")
+        half = e.ToolCallRequested(turn_id="t1", tool_call_id="x", name="f", arguments=HALF)
+        asyncio.run(journal.record([half]))
+
+        asyncio.run(log.write(lambda attempt: delete(log.handler, attempt, SESSION, Caller())))
+
+        assert events(log)[2:] == [
+            half,
+            outcome("x", b'{"turnlog":"outcome-unknown"}'),
+            e.TurnInterrupted(turn_id="t1", reason="session-deleted"),
+            e.SessionDeleted(),
+        ]
 
 
 def outcome(call_id: str, output: bytes) -> e.ToolCallCompleted:
