@@ -47,6 +47,7 @@ from infrastructure.hosting.looking import (
 )
 from infrastructure.hosting.priors import compared_prior
 from infrastructure.reading.facts import fact_at
+from infrastructure.run_rows import FIND
 from infrastructure.runner import Attempt
 
 _WORST: Final[tuple[Answers, ...]] = (
@@ -125,7 +126,7 @@ def situate(
     head, now = state.head, handler.now()
     if key is None or head.status in GONE:
         return _nowhere(state, ask, handler.readiness(attempt, state, None))
-    run = runs.find(attempt.connection, key)
+    lease = FIND.send(attempt.connection, {"key": key})  # answered with whatever is read next
     answered = [_answered(attempt, key, state, each, now) for each in ask.answers]
     after, readiness = _after_rewind(handler, attempt, target, ask, (key, state))
     compared = None
@@ -142,6 +143,7 @@ def situate(
         ask.config if isinstance(ask.config, Wanted) else ask.config(attempt.connection, key, head)
     )
     waiting = _open_after(state, answered)
+    run = runs.found(lease)
     situation = Situation(
         kind=ask.shape.kind,
         readiness=readiness,
