@@ -14,6 +14,7 @@ from domain.decided import fact
 from domain.dispatch.outcomes import Cold, Label, Resume, Step, Steps, path_of, reason_of
 from domain.raw_json import RawJson, dumped
 from domain.registry import NAMES
+from domain.restarts import OWNER_LOST
 from domain.state import Seat
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.priors import steps_for
@@ -25,8 +26,6 @@ SUPERSEDED = "superseded"
 """Why a turn was interrupted that waited, or ran, when another one was asked for instead."""
 _FOLLOWED = frozenset({Step.ADOPT_PRIOR, Step.ASSERT_PRIOR})
 """Steps that bring the rewind that is asked for with them: they may go back further."""
-LOST = "owner-lost"
-"""Why a turn was interrupted whose owner was not heard of any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ def _steps(found: Found, ask: Ask, step: Step) -> Sequence[c.SessionCommand]:
         case Step.INTERRUPT_RUNNING | Step.WITHDRAW_GATES if turn_id is not None:
             return [c.InterruptTurn(turn_id=turn_id, reason=SUPERSEDED)]
         case Step.INTERRUPT_LOST if turn_id is not None:
-            return [c.InterruptTurn(turn_id=turn_id, reason=LOST)]
+            return [c.InterruptTurn(turn_id=turn_id, reason=OWNER_LOST)]
         case Step.REWIND if ask.rewind is not None:
             return [ask.rewind]
         case Step.ADOPT_PRIOR | Step.ASSERT_PRIOR | Step.SETTLE_REASONS:
@@ -173,7 +172,6 @@ def _kept(found: Found) -> Sequence[Seat]:
 
 
 __all__ = [
-    "LOST",
     "SUPERSEDED",
     "NewSeat",
     "difference",

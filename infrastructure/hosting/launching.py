@@ -7,18 +7,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from domain.restarts import OWNER_LOST, SHUTDOWN
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Answer, Harnesses
 from infrastructure.hosting.became import Dispatched
-from infrastructure.hosting.carrying import LOST
 from infrastructure.hosting.compacting import Compacting
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import LogJournal
 from infrastructure.hosting.live import Live
-from infrastructure.hosting.running import SHUTDOWN, Running, Told
+from infrastructure.hosting.running import Running, Told
 from infrastructure.hosting.timing import loop_ms
 from infrastructure.pool.seats import Seat
 from infrastructure.runner import Attempt
@@ -119,7 +119,7 @@ class Launching:
             return [live for live in lives if not self._is_renewed(attempt, live)]
 
         for live in await self._log.write(write):
-            self.here.spawn(self.stop(live, LOST, None))
+            self.here.spawn(self.stop(live, OWNER_LOST, None))
 
     def _is_renewed(self, attempt: Attempt, live: Live) -> bool:
         """Tell whether a turn is still ours, and then for how long from now on."""

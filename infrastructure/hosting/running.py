@@ -19,6 +19,7 @@ from domain.json_text import JsonValue
 from domain.messages import parts_of, readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
+from domain.restarts import SHUTDOWN
 from infrastructure import runs
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
@@ -42,7 +43,6 @@ from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
 BROKEN: Final = "broken"
-SHUTDOWN: Final = "shutdown"
 RETRIED: Final = "continuation-failed"
 _LOGGER: Final = logging.getLogger("turnlog")
 Told = Mapping[str, JsonValue]

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from domain.commands import HeadClaim
 from domain.dispatch.outcomes import Begin, Deliver, Step
 from domain.refusals import MessageExists
+from domain.restarts import OWNER_LOST
 from domain.state import Head
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -19,7 +20,7 @@ from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.became import Dispatched, Means
 from infrastructure.hosting.before import CameBefore, turn_of_same
 from infrastructure.hosting.beginning import InputsBefore
-from infrastructure.hosting.carrying import LOST, SUPERSEDED, NewSeat
+from infrastructure.hosting.carrying import SUPERSEDED, NewSeat
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.giving import Giving
 from infrastructure.hosting.launching import Launching
@@ -191,7 +192,7 @@ class Taking:
         elif done.found.state.head.turn_id == live.turn_id:
             await live.wait()
         else:
-            await self._launching.stop(live, LOST, None)
+            await self._launching.stop(live, OWNER_LOST, None)
 
     async def _answered_first(
         self,
