@@ -18,6 +18,7 @@ from domain.refusals import (
     Compacting,
     CompactionInterrupted,
     NoSuchSession,
+    Refusal,
     SessionIsArchived,
     SessionIsSuspended,
     TurnInProgress,
@@ -151,7 +152,7 @@ def begin(handler: CommandHandler, attempt: Attempt, wanted: Wanted, plan: Plan)
     try:
         check_open(state.head, wanted.claim, wanted.expected_version)
         check_idle(state.head, run, now)
-    except Exception:
+    except Refusal:
         handler.check_current(attempt, target, state.head)
         raise
     if key is None or state.head.history_version != plan.head.history_version:

@@ -2,8 +2,9 @@
 
 One row a session: the lease of its running turn, or of a compaction. It is no fact and in no view.
 The fence rises with each holder and stays when the turn is over, so that whoever held it before can
-be told from whoever holds it now. A fence changes only in a transaction that also appends: thus the
-guard of the head's version settles every race of those who write under one.
+be told from whoever holds it now. A turn's fence changes only in a transaction that also appends:
+thus the guard of the head's version settles every race of those who write under one. A compaction's
+is looked at again when its summary is recorded; until then it has written nothing.
 """
 
 from collections.abc import Sequence

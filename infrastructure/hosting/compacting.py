@@ -6,10 +6,9 @@ recorded, in one commit with the end of its lease: so it can be given up at any 
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
-from domain.json_text import JsonValue
 from domain.refusals import (
     Compacting as CompactingNow,
 )
@@ -18,6 +17,7 @@ from domain.refusals import (
     CompactionInterrupted,
     Refusal,
 )
+from domain.restarts import SHUTDOWN
 from infrastructure import compaction_runs
 from infrastructure.command_handler import Target
 from infrastructure.commit import Contended
@@ -41,6 +41,7 @@ from infrastructure.hosting.compaction import (
     key_of,
 )
 from infrastructure.hosting.configured import Configurations
+from infrastructure.hosting.deltas import Delta
 from infrastructure.hosting.ending import words_of
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
@@ -49,10 +50,8 @@ from infrastructure.idempotency import Kept, claim, keep, unclaim
 from infrastructure.pool.seats import SeatKey
 from infrastructure.runner import Attempt
 
-SHUTDOWN: Final = "shutdown"
 PLANS: Final = 5
 """So often it is planned anew if the history moves between plan and lease."""
-Told = Mapping[str, JsonValue]
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -65,7 +64,7 @@ class Compacting:
         here: Here,
         harnesses: Harnesses,
         configurations: Configurations,
-        fan_out: Callable[[Target, str, Told], None],
+        fan_out: Callable[[Target, str, Delta], None],
     ) -> None:
         """Take what starts harnesses, and who is told of each piece that they say."""
         self._log: Final = log

@@ -6,10 +6,9 @@ under the lease, once, also where the first answer was lost.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
-from domain.json_text import JsonValue
 from domain.refusals import CompactionInterrupted, InvalidValue
 from infrastructure import compaction_runs
 from infrastructure.command_handler import Target
@@ -18,13 +17,13 @@ from infrastructure.composition import Turnlog
 from infrastructure.harness.port import Harness, Harnesses, Start, Used
 from infrastructure.hosting.compacting_summary import Stopped, summary_of
 from infrastructure.hosting.compaction import Compaction, Summed, answered
+from infrastructure.hosting.deltas import Delta
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.patience import AGAIN_S, PATIENCE_S
 from infrastructure.hosting.timing import loop_ms
 from infrastructure.idempotency import keep
 from infrastructure.runner import Attempt
 
-Told = Mapping[str, JsonValue]
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -35,7 +34,7 @@ class Summing:
         self,
         log: Turnlog,
         harnesses: Harnesses,
-        fan_out: Callable[[Target, str, Told], None],
+        fan_out: Callable[[Target, str, Delta], None],
     ) -> None:
         """Take what starts harnesses, and who is told of each piece that they say."""
         self._log: Final = log
@@ -116,7 +115,7 @@ class Summing:
                     raise
             await asyncio.sleep(AGAIN_S)
 
-    def tell(self, one: Compaction, told: Told) -> None:
+    def tell(self, one: Compaction, told: Delta) -> None:
         """Pass on what is to be seen of it; nobody who watches can end it."""
         try:
             self._fan_out(one.wanted.target, one.wanted.compaction_id, told)

@@ -5,10 +5,9 @@ permission for is denied, whatever else it asks is declined.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
-from domain.json_text import JsonValue
 from infrastructure.harness.port import (
     Answer,
     Asked,
@@ -21,6 +20,7 @@ from infrastructure.harness.port import (
     Update,
     Used,
 )
+from infrastructure.hosting.deltas import Delta
 from infrastructure.hosting.talking import talk
 from infrastructure.hosting.writable import text_of
 
@@ -35,7 +35,6 @@ was superseded. Make no tool calls. Answer with the summary and nothing else."""
 """What a harness is asked, unless the settings have other words for it."""
 LONGEST: Final = 256 * 1024
 DENIED: Final = "no tools are used while the history is summed up"
-Told = Mapping[str, JsonValue]
 
 
 class Unsaid(HarnessFailed):
@@ -50,7 +49,7 @@ class Stopped(Exception):
 
 
 async def summary_of(
-    harness: Harness, words: str, stop: asyncio.Event, tell: Callable[[Told], None]
+    harness: Harness, words: str, stop: asyncio.Event, tell: Callable[[Delta], None]
 ) -> tuple[str, Used | None]:
     """Return the summary that a harness makes of what it knows, and what it used for it.
 
@@ -82,23 +81,17 @@ async def summary_of(
 
 def _summary(how: Ended, text: str) -> str:
     if how.stop_reason != "completed":
-        raise Unsaid(_UNSAID.get(how.stop_reason, "agent-cancelled"), "the summary is not whole")
+        code = "agent-cancelled" if how.stop_reason == "cancelled" else how.stop_reason
+        raise Unsaid(code, "the summary is not whole")
     if not text.strip():
         raise Unsaid("empty-summary", "the harness said nothing")
     return text
 
 
-_UNSAID: Final = {
-    "refused": "refused",
-    "max-tokens": "max-tokens",
-    "max-requests": "max-requests",
-}
-
-
 class _Hearing:
     """The harness's listener: it keeps what is said after the last call."""
 
-    def __init__(self, harness: Harness, tell: Callable[[Told], None]) -> None:
+    def __init__(self, harness: Harness, tell: Callable[[Delta], None]) -> None:
         self._harness: Final = harness
         self._tell: Final = tell
         self._said: list[str] = []

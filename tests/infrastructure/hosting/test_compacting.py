@@ -25,9 +25,9 @@ from infrastructure.hosting.compacting_summary import (
     ASKED,
     LONGEST,
     Stopped,
-    Told,
     summary_of,
 )
+from infrastructure.hosting.deltas import Delta
 
 CALL = CallAnnounced(tool_call_id="c1", name="read", arguments={})
 RESULT = CallEnded(tool_call_id="c1", end="completed", output="x")
@@ -79,7 +79,7 @@ def says(*texts: str, message_id: str = "m1") -> list[Said]:
     return [Said(voice="text", text=text, message_id=message_id) for text in texts]
 
 
-def summary(harness: Scripted, told: list[Told] | None = None) -> tuple[str, Used | None]:
+def summary(harness: Scripted, told: list[Delta] | None = None) -> tuple[str, Used | None]:
     """Return what comes of asking."""
     heard = [] if told is None else told
 
@@ -97,7 +97,7 @@ def failure(harness: Scripted) -> str:
 
 
 def test_what_it_says_is_the_summary_and_it_was_asked_for_it() -> None:
-    told: list[Told] = []
+    told: list[Delta] = []
     harness = Scripted([Said(voice="reasoning", text="Hm."), *says("They ", "met.\n")])
 
     assert summary(harness, told) == ("They met.", USED)
