@@ -6,11 +6,11 @@ single token costs is a whole number of million-millionths.
 """
 
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final, cast
 
 from projections.prices import Price, Prices
-from projections.usage import CURRENCY_LIMIT, MODEL_LIMIT
+from projections.usage import CURRENCY_LIMIT, MODEL_LIMIT, amount_in
 
 USUAL: Final = "USD"
 MOST: Final = Decimal(10**6)
@@ -65,17 +65,7 @@ def _table(value: object) -> Mapping[str, object] | None:
 
 def _amount(value: object, called: str) -> int:
     """Return what one token costs, in million-millionths."""
-    amount = _decimal(value)
+    amount = amount_in(value)
     if amount is None or not 0 <= amount <= MOST or amount != round(amount, PLACES):
         raise BadPrice(f"{called} is no amount of at most {PLACES} decimal places")
     return int(amount * 10**PLACES)
-
-
-def _decimal(value: object) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        return None
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() else None

@@ -144,14 +144,15 @@ def _count(tokens: int | None) -> int:
 
 def _cost(value: JsonValue) -> tuple[Decimal | None, str]:
     if not isinstance(value, dict):
-        return _amount(value), ""
-    told, currency = _amount(value.get("amount")), value.get("currency")
+        return amount_in(value), ""
+    told, currency = amount_in(value.get("amount")), value.get("currency")
     if told is None or not isinstance(currency, str):
         return told, ""
     return told, _name(currency, CURRENCY_LIMIT).upper()
 
 
-def _amount(value: JsonValue) -> Decimal | None:
+def amount_in(value: object) -> Decimal | None:
+    """Return the amount that a number or a text tells; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     try:
