@@ -164,16 +164,6 @@ def _next(attempt: Attempt, key: int) -> Purged:
     return next_piece(attempt.connection, key)
 
 
-def has_forks(connection: Connection, target: Target) -> bool:
-    """Tell whether a session that is not purged was forked from this one."""
-    forks = select(t.heads.c.session_key).where(
-        t.heads.c.project_id == target.project_id,
-        t.heads.c.forked_from == target.session_id,
-        t.heads.c.status != "purged",
-    )
-    return connection.execute(forks.limit(1)).first() is not None
-
-
 def left_behind(connection: Connection, limit: int) -> Sequence[int]:
     """Return some of the purged sessions, by their keys, of which something is left."""
     h = t.heads.c
@@ -212,7 +202,13 @@ def deleted_before(
 
 
 def _check_forks(connection: Connection, target: Target) -> None:
-    if has_forks(connection, target):
+    """Refuse if a session that is not purged was forked from this one."""
+    forks = select(t.heads.c.session_key).where(
+        t.heads.c.project_id == target.project_id,
+        t.heads.c.forked_from == target.session_id,
+        t.heads.c.status != "purged",
+    )
+    if connection.execute(forks.limit(1)).first() is not None:
         raise HasForks
 
 

@@ -268,17 +268,18 @@ def parent_of(connection: Connection, session_key: int, row: Any) -> str | None:
     fact = decode(row.type, row.schema, None if row.body is None else bytes(row.body))
     if isinstance(fact, SessionForked):
         return fact.parent.session_id if fact.parent.version == row.version - 1 else None
-    last = next(iter(_LAST.run(connection, {"session_key": session_key})), None)
+    last = _LAST.run(connection, {"session_key": session_key}).first()
     if last is None or last.type != PURGED:
         return None
     purged = decode(last.type, last.schema, None if last.body is None else bytes(last.body))
-    told = isinstance(purged, SessionPurged) and purged.base_version == row.version - 1
-    return purged.forked_from if isinstance(purged, SessionPurged) and told else None
+    if not isinstance(purged, SessionPurged) or purged.base_version != row.version - 1:
+        return None
+    return purged.forked_from
 
 
 def purged_at(connection: Connection, session_key: int) -> int | None:
     """Return the version of the fact that purged a session, if one did."""
-    last = next(iter(_LAST.run(connection, {"session_key": session_key})), None)
+    last = _LAST.run(connection, {"session_key": session_key}).first()
     return last.version if last is not None and last.type == PURGED else None
 
 

@@ -33,7 +33,7 @@ def placed(
     project_id: str,
     session_id: str,
     command: OpenSession,
-    spawning_tools: frozenset[str] = SPAWNING_TOOLS,
+    spawning_tools: frozenset[str],
 ) -> OpenSession:
     """Return what opens a session that does not exist: of a sub-agent's, the call is found.
 

@@ -10,17 +10,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from domain import commands as c
 from domain import events as e
 from domain.dispatch.kinds import Shape
 from domain.keys import Keys
 from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, Target
-from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
-from infrastructure.connecting import UnfitDatabase
 from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending_places import (
@@ -40,6 +36,7 @@ from infrastructure.hosting.attending_places import (
     places,
 )
 from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.recovery import AWAY
 from infrastructure.hosting.resuming import Resuming
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
@@ -54,7 +51,6 @@ RELIEVE_EACH: Final = 5
 BURY_EACH: Final = 30
 SETTLED: Final = 20
 _LOGGER: Final = logging.getLogger("turnlog")
-_AWAY: Final = (SQLAlchemyError, UnfitDatabase, Contended)
 
 
 class Attending:
@@ -123,14 +119,14 @@ class Attending:
         }
         try:
             found = await self._log.read(lambda connection: places(connection, look, params))
-        except _AWAY as error:
+        except AWAY as error:
             _LOGGER.info("what was to be looked after has to wait: %s", type(error).__qualname__)
             return False
         done = len(found) < AT_ONCE
         for place in found:
             try:
                 await act(place)
-            except (Refusal, *_AWAY) as error:  # it keeps no other from being looked after
+            except (Refusal, *AWAY) as error:  # it keeps no other from being looked after
                 _LOGGER.info("something has to wait: %s", type(error).__qualname__)
                 done = False
         return done
@@ -166,7 +162,7 @@ class Attending:
         for owner in tuple(self._lost):
             try:
                 await recover_from(self._log, owner)
-            except _AWAY:
+            except AWAY:
                 return
             if await self._each(OF_OWNER, self._bury, owner) and self._round > SETTLED:
                 self._lost.remove(owner)

@@ -124,7 +124,7 @@ class Below:
             return asked, None
         node = await self._node(asked.subagent)
         if node is None or node.account is None:
-            return replace(asked, tool_call_id=None, subagent=asked.subagent), None
+            return replace(asked, tool_call_id=None), None
         node.account.unrecorded.end_message()
         if asked.tool_call_id is not None:
             self._asked[asked.permission_id] = (node, name_of(asked.tool_call_id, "call"))

@@ -10,6 +10,7 @@ from infrastructure.lineages import Lineage, parts
 from infrastructure.prepared import Prepared
 from infrastructure.reading.events import NEWEST_VERSION, Stream
 from infrastructure.recorder import WITH_BODIES
+from infrastructure.stored_stream import last_version
 
 Doing: TypeAlias = Literal["idle", "running", "paused", "compacting", "deleting"]
 
@@ -34,11 +35,6 @@ _STANDING: Final = Prepared(
             ).outerjoin(t.runs, t.runs.c.session_key == t.heads.c.session_key)
         )
         .where(t.heads.c.session_key == bindparam("session_key"))
-    )
-)
-_NEWEST: Final = Prepared(
-    lambda _: select(func.max(t.events.c.version)).where(
-        t.events.c.session_key == bindparam("session_key")
     )
 )
 _SIZES: Final = Prepared(
@@ -88,8 +84,7 @@ def standing(connection: Connection, session_key: int, now: int) -> Standing | N
 
 def newest_version(connection: Connection, session_key: int, lineage: Lineage) -> int:
     """Return the version of the last fact that there is; of a fork it can be one that it shares."""
-    newest = _NEWEST.run(connection, {"session_key": session_key}).scalar_one()
-    return int(newest or (lineage[0].version if lineage else 0))
+    return last_version(connection, session_key) or (lineage[0].version if lineage else 0)
 
 
 def fitting(

@@ -106,5 +106,5 @@ def _subagent(row: Any, used: Any, below: Mapping[str, int]) -> Subagent:  # noq
         head=head_of(row),
         paused=used is not None and bool(used.gates) and not used.busy,
         below=below.get(row.session_id, 0),
-        tokens={name: 0 if used is None else int(used._mapping[name] or 0) for name in _SUMS},  # noqa: SLF001 - a row's own
+        tokens={name: 0 if used is None else int(getattr(used, name) or 0) for name in _SUMS},
     )
