@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from domain.refusals import NoSuchSession
-from domain.state import Head
+from domain.state import GONE, Head
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -76,7 +76,7 @@ def _sessions(
     statement = (
         select(t.streams.c.session_id, t.heads)
         .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
-        .where(t.heads.c.project_id == project_id, t.heads.c.status.in_(("open", "archived")))
+        .where(t.heads.c.project_id == project_id, t.heads.c.status.not_in(GONE))
         .order_by(t.heads.c.session_key)
     )
     return [
