@@ -9,6 +9,7 @@ from domain.decide_history import check_claim, decide_fork, decide_history, inte
 from domain.decide_note import decide_note
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
+from domain.events.session import Parent
 from domain.fields import check_id, check_name, check_title
 from domain.refusals import (
     Fenced,
@@ -210,6 +211,13 @@ def _check_producer(state: State, batch: c.Batch, *, opens_with_loss: bool) -> N
     )
 
 
+def check_parent_names(parent: Parent) -> None:
+    """Raise `InvalidValue` unless a parent is named as sessions, agents and calls can be."""
+    check_id(parent.session_id, "parent", "session_id")
+    check_name(parent.agent_id, "parent", "agent_id")
+    check_name(parent.tool_call_id, "parent", "tool_call_id")
+
+
 def _opened_by_batch(command: c.OpenSession) -> tuple[Decided, ...]:
     try:
         return _opened(command)
@@ -222,9 +230,7 @@ def _opened(command: c.OpenSession) -> tuple[Decided, ...]:
     """A title that no person gave is a fact of its own, so that a person's can replace it."""
     check_title(command.title, "title")
     if command.parent is not None:
-        check_id(command.parent.session_id, "parent", "session_id")
-        check_name(command.parent.agent_id, "parent", "agent_id")
-        check_name(command.parent.tool_call_id, "parent", "tool_call_id")
+        check_parent_names(command.parent)
     by_person = command.title_by == "person"
     opened = e.SessionOpened(
         title=command.title if by_person else None,

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from sqlalchemy import Connection, select
 
 from domain.commands import OpenSession
+from domain.decide import check_parent_names
 from domain.events.session import ApprovalMode, Parent
 from domain.refusals import NoSuchParent, ParentIsBelow, SessionExists, TooDeepBelow
 from domain.state import GONE, Head
@@ -40,6 +41,7 @@ def placed(
     Approvals of a sub-agent are settled as its parent's, unless the command says how.
 
     Raises:
+        InvalidValue: nothing can have such an id or name.
         NoSuchParent: the parent is not there.
         ParentIsBelow: it is the session itself, or would be below it.
         TooDeepBelow: too many sessions would be above it.
@@ -47,6 +49,7 @@ def placed(
     parent = command.parent
     if parent is None:
         return command
+    check_parent_names(parent)
     key, head = _head(connection, project_id, parent.session_id)
     if key is None or head.status in GONE:
         raise ParentIsBelow if parent.session_id == session_id else NoSuchParent

@@ -176,6 +176,19 @@ def test_a_parent_has_to_be_there_and_above(client: httpx.Client) -> None:
     assert client.get("/sessions/x").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["session_id", "agent_id", "tool_call_id"])
+def test_a_parent_is_named_as_such_things_can_be(client: httpx.Client, name: str) -> None:
+    parent_with(client, spawning("t1", "c1"))
+    odd = {"session_id": "main", name: "c1\0"}
+
+    answer = client.post("/sessions", json={"session_id": "x", "parent": odd})
+    batched = append(client, "x", batch(1, started("t1"), open={"parent": odd}))
+
+    assert problem(answer) == (422, "invalid-value", [f"/parent/{name}"])
+    assert problem(batched) == (422, "invalid-value", [f"/open/parent/{name}"])
+    assert client.get("/sessions/x").status_code == 404
+
+
 def test_children_are_not_deeper_than_the_limit(client: httpx.Client) -> None:
     parent_with(client, session_id="n0")
     for number in range(1, 17):
