@@ -48,8 +48,7 @@ def moment_named(text: str, name: str) -> At:
     """
     if _VERSION.fullmatch(text):
         return At(version=int(text))
-    # A plus sign in a query is a space unless it was escaped.
-    time = microseconds(text.replace(" ", "+"))
+    time = microseconds(text.replace(" ", "+"))  # a plus sign is a space unless it was escaped
     if time is None:
         raise invalid(f"`{name}` is a version, or an RFC 3339 time with an offset", name)
     return At(time=time)
@@ -127,6 +126,19 @@ def name_in_query(value: str | None, name: str) -> str | None:
     if value is not None and not is_name(value):
         raise invalid("a name has 1 to 256 characters and no control characters", name)
     return value
+
+
+def time_in_query(text: str | None, name: str) -> int | None:
+    """Return a time from the query, in microseconds since 1970.
+
+    Raises:
+        ProblemError: it is none.
+    """
+    # A plus sign in a query is a space unless it was escaped.
+    time = None if text is None else microseconds(text.replace(" ", "+"))
+    if text is not None and time is None:
+        raise invalid(f"`{name}` is an RFC 3339 time with an offset", name)
+    return time
 
 
 def whole_numbers(place: Place) -> list[int]:

@@ -14,11 +14,19 @@ from api.dependencies import KnownTags, Log, Session
 from api.negotiation import preferred
 from api.paging import DEFAULT_LIMIT, Cursor, Order, cursor, place_of
 from api.shapes import Shape
-from api.views import When, found_moment, invalid, name_in_query, now_shape, view, whole_numbers
+from api.views import (
+    When,
+    found_moment,
+    invalid,
+    name_in_query,
+    now_shape,
+    time_in_query,
+    view,
+    whole_numbers,
+)
 from domain.identifiers import ID_RULE, is_id
 from domain.raw_json import dumped
 from domain.registry import KINDS
-from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.reading.audit import AuditQuery, audit, line_shape, whole_audit
@@ -110,8 +118,8 @@ async def read_audit(
         turn_id=name_in_query(turn_id, "turn_id"),
         tool=_tool(tool),
         effect=effect,
-        since=_time(since, "since"),
-        until=_time(until, "until"),
+        since=time_in_query(since, "since"),
+        until=time_in_query(until, "until"),
         ascending=order == "asc",
         limit=(limit or DEFAULT_LIMIT) + 1,
     )
@@ -180,11 +188,3 @@ def _tool(name: str | None) -> str | None:
     if name is not None and shown_tool(name) is None:
         raise invalid(f"an audit tells the names of tools that are plain: {ID_RULE}", "tool")
     return name
-
-
-def _time(text: str | None, name: str) -> int | None:
-    # A plus sign in a query is a space unless it was escaped.
-    time = None if text is None else microseconds(text.replace(" ", "+"))
-    if text is not None and time is None:
-        raise invalid("a moment is an RFC 3339 time with an offset", name)
-    return time

@@ -10,10 +10,9 @@ from api.dependencies import Log, ProjectId
 from api.error_shapes import error_shape
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
 from api.shapes import Shape
-from api.views import MEDIA, invalid, name_in_query
+from api.views import MEDIA, name_in_query, time_in_query
 from domain.identifiers import ID
 from domain.raw_json import dumped
-from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.reading.errors import VIEW, ErrorQuery, errors
 from infrastructure.reading.sessions import session_head
@@ -55,7 +54,7 @@ async def list_errors(
         "project": project_id,
         "chosen": [source, code, kind, session, since],
     }
-    moment = _moment(since)
+    moment = time_in_query(since, "since")
     named = name_in_query(code, "code")
     before = None if page is None else whole(place_of(page, parameters, 1)[0])
 
@@ -85,10 +84,3 @@ async def list_errors(
 
     headers = await caught_up(log, VIEW, wait)
     return Response(dumped(await log.read(look, long=True)), headers=headers, media_type=MEDIA)
-
-
-def _moment(text: str | None) -> int | None:
-    moment = None if text is None else microseconds(text.replace(" ", "+"))
-    if text is not None and moment is None:
-        raise invalid("`since` is an RFC 3339 time with an offset", "since")
-    return moment

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Query, Response
 
 from api.dependencies import Log, ProjectId
 from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of
-from api.views import LARGEST, MEDIA, invalid, name_in_query, whole_numbers
+from api.views import LARGEST, MEDIA, name_in_query, time_in_query, whole_numbers
 from domain.raw_json import dumped
-from domain.times import microseconds
 from infrastructure.reading.project_turns import (
     ProjectTurnQuery,
     place_of_turn,
@@ -59,8 +58,8 @@ async def list_project_turns(
         reason=name_in_query(reason, "reason"),
         min_ms=min_ms,
         status=status,
-        since=_time(since, "since"),
-        until=_time(until, "until"),
+        since=time_in_query(since, "since"),
+        until=time_in_query(until, "until"),
         after=_after(page_cursor, parameters),
         limit=limit + 1,
     )
@@ -76,15 +75,6 @@ async def list_project_turns(
         "next_cursor": cursor([*place_of_turn(shown[-1])], parameters) if more else None,
     }
     return Response(dumped(page), media_type=MEDIA)
-
-
-def _time(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    time = microseconds(text.replace(" ", "+"))  # a plus sign is a space unless it was escaped
-    if time is None:
-        raise invalid(f"`{name}` is an RFC 3339 time with an offset", name)
-    return time
 
 
 def _after(

@@ -12,10 +12,9 @@ from api.paging import DEFAULT_LIMIT, Cursor, Limit, Place, cursor, place_of
 from api.problems import ProblemError
 from api.search_shapes import hit_shape
 from api.shapes import Shape
-from api.views import MEDIA, invalid, whole_numbers
+from api.views import MEDIA, invalid, time_in_query, whole_numbers
 from domain.identifiers import ID_RULE, is_id
 from domain.raw_json import dumped
-from domain.times import microseconds
 from infrastructure.command_handler import Target
 from infrastructure.reading.search import (
     VIEW,
@@ -76,7 +75,7 @@ async def search_project(
         "query": [q, session, role, first, last],
     }
     before = None if page is None else _before(place_of(page, parameters, 2))
-    since, until = _moment(first, "from"), _moment(last, "to")
+    since, until = time_in_query(first, "from"), time_in_query(last, "to")
     if session is not None and not is_id(session):
         raise invalid(ID_RULE, "session")
 
@@ -113,13 +112,3 @@ async def search_project(
 def _before(place: Place) -> tuple[int, int]:
     position, item = whole_numbers(place)
     return position, item
-
-
-def _moment(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    # A plus sign in a query is a space unless it was escaped.
-    moment = microseconds(text.replace(" ", "+"))
-    if moment is None:
-        raise invalid("a moment is an RFC 3339 time with an offset", name)
-    return moment

@@ -28,6 +28,7 @@ from api.session_bodies import (
 )
 from api.session_shapes import session_shape
 from api.shapes import Shape, readiness_headers
+from api.views import time_in_query
 from api.writing import Key, Once, Written, once, replay_headers
 from domain import commands as c
 from domain.canonical import canonical
@@ -37,7 +38,6 @@ from domain.raw_json import RawJson, dumped, without_raw
 from domain.readiness import readiness
 from domain.refusals import SessionExists
 from domain.state import GONE, Head
-from domain.times import microseconds
 from domain.titles import stands
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -132,7 +132,7 @@ async def list_sessions(
         parent={NO_PARENT: None, None: anybodys}.get(parent, parent),
         forked_from=forked_from,
         title=_line(title),
-        updated_since=_moment(updated_since),
+        updated_since=time_in_query(updated_since, "updated_since"),
         ascending=order == "asc",
     )
     parameters = {"route": "sessions", "query": astuple(query)}
@@ -283,13 +283,6 @@ def _line(title: str | None) -> str | None:
     if title is not None and not is_line(title):
         raise _flaw("a title has no control characters but tab and newline", "title")
     return title
-
-
-def _moment(text: str | None) -> int | None:
-    moment = microseconds(text)
-    if text is not None and moment is None:
-        raise _flaw("a time is RFC 3339 with an offset", "updated_since")
-    return moment
 
 
 def _flaw(detail: str, name: str) -> ProblemError:
