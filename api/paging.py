@@ -24,6 +24,8 @@ Cursor = Annotated[
     Query(max_length=2_000, description="`next_cursor` of the page before; opaque."),
 ]
 DEFAULT_LIMIT: Final = 50
+KEY: Final = 2**31 - 1
+"""No session's key in the tables is larger, nor a version or a day."""
 
 
 def cursor(place: Place, parameters: Mapping[str, object]) -> str:
@@ -52,13 +54,13 @@ def place_of(cursor: str, parameters: Mapping[str, object], length: int) -> Plac
     return place
 
 
-def whole(token: str | int | None) -> int:
-    """Return a token of a place that is a number.
+def whole(token: str | int | None, most: int = 2**63 - 1) -> int:
+    """Return a token of a place that is a number, and not further from 0 than `most`.
 
     Raises:
         ProblemError: it is none.
     """
-    if not isinstance(token, int):
+    if not isinstance(token, int) or abs(token) > most:
         raise ProblemError("invalid-cursor", "the cursor cannot be read")
     return token
 

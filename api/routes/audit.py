@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from api.chunks import chunks
 from api.dependencies import KnownTags, Log, Session
 from api.negotiation import preferred
-from api.paging import DEFAULT_LIMIT, Cursor, Order, cursor, place_of
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Order, cursor, place_of, whole
 from api.shapes import Shape
 from api.views import (
     When,
@@ -22,7 +22,6 @@ from api.views import (
     now_shape,
     time_in_query,
     view,
-    whole_numbers,
 )
 from domain.identifiers import ID_RULE, is_id
 from domain.raw_json import dumped
@@ -137,7 +136,7 @@ async def read_audit(
         "query": replace(query, limit=0),
     }
     if page_cursor is not None:
-        query = replace(query, after=whole_numbers(place_of(page_cursor, parameters, 1))[0])
+        query = replace(query, after=whole(place_of(page_cursor, parameters, 1)[0], KEY))
 
     def look(connection: Connection, moment: Moment) -> Shape:
         found = audit(connection, moment, query)

@@ -16,7 +16,7 @@ from api.examples import TURN_BATCH
 from api.following import follow
 from api.going_back import rewound_with, with_target
 from api.live_answer import LiveAnswer
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
 from api.session_shapes import event_json
 from api.shapes import Shape, head_shape, readiness_headers, readiness_shape
@@ -289,7 +289,7 @@ def _bounds(
         return _Bounds(after or 0, before)
     if after is not None or before is not None:
         raise ProblemError("invalid-cursor", "a cursor goes without `after` and `before`")
-    last, beyond = map(whole, place_of(page, parameters, 2))
+    last, beyond = (whole(token, KEY) for token in place_of(page, parameters, 2))
     return _Bounds(last, beyond or None) if order == "asc" else _Bounds(beyond, last)
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, StrictInt, StrictStr
 from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.lineage_shapes import lineage_shape
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, cursor, place_of, whole
 from api.routes.sessions import kept_session, session_answer
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.raw_json import dumped
@@ -105,7 +105,7 @@ async def read_lineage(
     Ancestors come from the root on, children the newest first; `version` is the last one shared.
     """
     parameters = {"route": "lineage", "session_id": target.session_id}
-    after = None if page is None else whole(place_of(page, parameters, 1)[0])
+    after = None if page is None else whole(place_of(page, parameters, 1)[0], KEY)
     (found, older, head) = await log.read(
         lambda connection: (
             children(connection, target, after, limit + 1),

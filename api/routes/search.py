@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 from api.async_views import Wait, caught_up, through
 from api.dependencies import Log, ProjectId
 from api.errors import retry
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Place, cursor, place_of
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, Place, cursor, place_of, whole
 from api.problems import ProblemError
 from api.search_shapes import hit_shape
 from api.shapes import Shape
-from api.views import MEDIA, invalid, time_in_query, whole_numbers
+from api.views import MEDIA, invalid, time_in_query
 from domain.identifiers import ID_RULE, is_id
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
@@ -110,5 +110,5 @@ async def search_project(
 
 
 def _before(place: Place) -> tuple[int, int]:
-    position, item = whole_numbers(place)
-    return position, item
+    position, item = place
+    return whole(position), whole(item, KEY)

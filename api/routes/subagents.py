@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Response
 
 from api.dependencies import Log, Session
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, cursor, place_of, whole
 from api.subagent_shapes import subagent_shape
 from domain.raw_json import dumped
 from infrastructure.reading.sessions import session_head
@@ -34,7 +34,7 @@ async def list_subagents(
         "project": target.project_id,
         "session": target.session_id,
     }
-    after = 0 if page is None else whole(place_of(page, parameters, 1)[0])
+    after = 0 if page is None else whole(place_of(page, parameters, 1)[0], KEY)
     found, (_, head, _) = await log.read(
         lambda connection: (
             subagents(connection, target, after, limit + 1),

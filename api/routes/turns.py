@@ -6,9 +6,9 @@ from fastapi import APIRouter, Path, Query, Response
 from sqlalchemy import Connection
 
 from api.dependencies import KnownTags, Log, Session
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, Order, cursor, place_of, whole
 from api.shapes import Shape
-from api.views import When, now_shape, view, whole_numbers
+from api.views import When, now_shape, view
 from infrastructure.reading.moment import Moment
 from infrastructure.reading.turns import TurnFilter, TurnQuery, TurnView, turn, turns
 from projections.turns import turn_shape
@@ -43,7 +43,7 @@ async def list_turns(
         "include": include,
         "at": at,
     }
-    after = None if page_cursor is None else whole_numbers(place_of(page_cursor, parameters, 1))[0]
+    after = None if page_cursor is None else whole(place_of(page_cursor, parameters, 1)[0], KEY)
     query = TurnQuery(
         status=status,
         with_rewound=include is not None,

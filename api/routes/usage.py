@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from api.async_views import Wait, caught_up, through
 from api.dependencies import Log, ProjectId, Session
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, cursor, place_of, whole
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, cursor, place_of, whole
 from api.shapes import Shape
 from api.usage_shapes import day_number, item_shape, usage_shape
 from api.views import MEDIA, invalid
@@ -133,7 +133,7 @@ def _after(page: str | None, by: By, parameters: Shape) -> Key | None:
     if page is None:
         return None
     [key] = place_of(page, parameters, 1)
-    return str(key) if by == "model" else whole(key)
+    return str(key) if by == "model" else whole(key, KEY)
 
 
 def _version(connection: Connection, session_key: int, position: int) -> int:
