@@ -24,6 +24,7 @@ from api.writing import Key, Once, replay_headers
 from domain import commands as c
 from domain.raw_json import dumped
 from domain.refusals import CompactionInterrupted
+from domain.restarts import SHUTDOWN
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting import compacting, compaction
@@ -175,7 +176,7 @@ async def _made(
     try:
         summed = await one.wait()
     except CompactionInterrupted as interrupted:
-        if interrupted.reason == compacting.SHUTDOWN:
+        if interrupted.reason == SHUTDOWN:
             raise retry("shutting-down", "the server is stopping") from None
         raise
     done = summed.compacted
