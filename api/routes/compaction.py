@@ -36,7 +36,6 @@ MOST_KEPT: Final = 1_000
 _OF_GIVEN: Final = ("through_message_id", "since_version")
 _OF_MADE: Final = ("keep_turns", "instructions")
 _SAID: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "The summary stands for what it was made of."},
     202: {
         "description": "It is being made; the session's stream tells how it goes.",
         "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/CompactionTaken"}}},

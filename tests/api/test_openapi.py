@@ -155,6 +155,7 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
     held: Json = {"messages": [{"role": "user", "content": "Hello?"}]}
     more = batch(2, started("t2"), said("t2", "Hm."), completed("t2"))
     edited = batch(3, *turn("t3"), rewind={"turns": 1})
+    summed_up: Json = {"summary": "They said hello.", "through_message_id": "t1:2"}
     asked: list[tuple[str, str, str, Json | None]] = [
         ("post", "/sessions", "/sessions", {"session_id": "s2"}),
         ("get", "/sessions", "/sessions", None),
@@ -176,11 +177,14 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         ("get", "/errors", "/errors", None),
         ("get", "/search", "/search?q=x", None),
         ("get", f"{_SESSION}/audit", "/sessions/s1/audit", None),
+        ("get", f"{_SESSION}/lineage", "/sessions/s1/lineage", None),
+        ("get", f"{_SESSION}/subagents", "/sessions/s1/subagents", None),
         ("post", f"{_SESSION}/rewind", "/sessions/s1/rewind", {"turns": 1, "dry_run": True}),
         ("post", f"{_SESSION}/rewind", "/sessions/s1/rewind", {"turns": 1}),
         ("post", f"{_SESSION}/redo", "/sessions/s1/redo", {"dry_run": True}),
         ("post", f"{_SESSION}/redo", "/sessions/s1/redo", {}),
         ("post", f"{_SESSION}/events", "/sessions/s1/events", edited),
+        ("post", f"{_SESSION}/compact", "/sessions/s1/compact", summed_up),
     ]
 
     for method, path, url, body in asked:
