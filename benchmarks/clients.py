@@ -1,8 +1,8 @@
 """How many appends a second does one server take from one client, and from sixteen at once?
 
 A real server in a process of its own, on SQLite, over loopback; each append is a turn of four
-events. With `--delay-ms` each commit takes that much longer, as on a slower disk: what waits
-together is committed together, so many clients should lose little by it.
+events. Then the same with each commit made slower, as on another disk: what waits together is
+committed together, so many clients should lose little by it.
 `python benchmarks/clients.py --help`.
 """
 
@@ -16,11 +16,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from answering import get, wait_for_server
 from log import turn
 
 PORT = 18_765
@@ -62,31 +63,9 @@ def server(delay_ms: float) -> Generator[None]:
         arguments = [sys.executable, "-c", SERVER, url, str(PORT), str(delay_ms)]
         root = Path(__file__).parent.parent
         with subprocess.Popen(arguments, cwd=root) as process:  # noqa: S603 - our own server
-            wait_for_server()
+            wait_for_server(PORT)
             yield
             process.terminate()
-
-
-def wait_for_server() -> None:
-    """Return once the server answers."""
-    deadline = perf_counter() + 30
-    while perf_counter() < deadline:
-        try:
-            get("/healthz")
-        except OSError:
-            Event().wait(0.05)
-        else:
-            return
-    raise TimeoutError("the server did not start")
-
-
-def get(path: str) -> bytes:
-    """Return the body of an answer."""
-    connection = HTTPConnection("127.0.0.1", PORT)
-    connection.request("GET", path)
-    body = connection.getresponse().read()
-    connection.close()
-    return body
 
 
 def client(name: str, seconds: float, start: Barrier, counts: list[int]) -> None:
@@ -114,7 +93,7 @@ def client(name: str, seconds: float, start: Barrier, counts: list[int]) -> None
 
 def measure(clients: int, seconds: float, run: int) -> tuple[float, float]:
     """Return appends a second, and commits an append."""
-    before = int(get("/commits"))
+    before = int(get(PORT, "/commits"))
     start, counts = Barrier(clients), list[int]()
     threads = [
         Thread(target=client, args=(f"c{run}-{clients}-{n}", seconds, start, counts))
@@ -125,7 +104,7 @@ def measure(clients: int, seconds: float, run: int) -> tuple[float, float]:
     for thread in threads:
         thread.join()
     appended = sum(counts)
-    return appended / seconds, (int(get("/commits")) - before) / appended
+    return appended / seconds, (int(get(PORT, "/commits")) - before) / appended
 
 
 def main() -> None:

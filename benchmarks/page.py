@@ -18,11 +18,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
-from time import perf_counter
 from typing import Final
 
 import httpx
+from answering import wait_for_server
 
 ROOT: Final = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -37,7 +36,8 @@ with warnings.catch_warnings():
 FIRST_SCREEN_LIMIT_MS: Final = 1_000
 SIZES: Final = (100, 10_000)
 STEPS: Final = 20
-URL: Final = "http://127.0.0.1:18766"
+PORT: Final = 18_766
+URL: Final = f"http://127.0.0.1:{PORT}"
 PAINTED: Final = """
 const there = () =>
   document.querySelector(".message") !== null &&
@@ -65,7 +65,7 @@ class Asked:
 def server() -> Generator[None]:
     """Run a server on a new database."""
     with tempfile.TemporaryDirectory() as directory:
-        command = (sys.executable, "-m", "api.cli", "serve", "--port", URL.rpartition(":")[2])
+        command = (sys.executable, "-m", "api.cli", "serve", "--port", str(PORT))
         variables = {"TURNLOG_DATABASE_URL": f"sqlite:///{directory}/page.db"}
         with subprocess.Popen(  # noqa: S603 - our own server
             command,
@@ -75,23 +75,10 @@ def server() -> Generator[None]:
             stderr=subprocess.DEVNULL,
         ) as process:
             try:
-                wait_for_server()
+                wait_for_server(PORT)
                 yield
             finally:
                 process.terminate()
-
-
-def wait_for_server() -> None:
-    """Return once the server answers."""
-    deadline = perf_counter() + 30
-    while perf_counter() < deadline:
-        try:
-            httpx.get(f"{URL}/healthz")
-        except httpx.TransportError:
-            Event().wait(0.1)
-        else:
-            return
-    raise TimeoutError("the server did not start")
 
 
 @contextmanager

@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median, quantiles
-from threading import Event, Thread
+from threading import Thread
 from time import perf_counter
 from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from answering import PATIENCE_S, get, wait_for_server
 
 from infrastructure.database import create_schema
 
@@ -38,7 +40,6 @@ PORT = 18_775
 BASE = "/v1/projects/default/sessions/s/events"
 SIZE = 8 * 1024
 BATCH = 20
-PATIENCE_S = 60.0
 SERVER = """
 import sys, time
 import uvicorn
@@ -78,30 +79,10 @@ def server(url: str, way: Way) -> Generator[None]:
     root = Path(__file__).parent.parent
     with subprocess.Popen(arguments, cwd=root) as process:  # noqa: S603 - our own server
         try:
-            _wait_for_server()
+            wait_for_server(PORT)
             yield
         finally:
             process.terminate()
-
-
-def _wait_for_server() -> None:
-    deadline = perf_counter() + PATIENCE_S
-    while perf_counter() < deadline:
-        try:
-            _get("/healthz")
-        except OSError:
-            Event().wait(0.05)
-        else:
-            return
-    raise TimeoutError("the server did not start")
-
-
-def _get(path: str) -> bytes:
-    connection = HTTPConnection("127.0.0.1", PORT)
-    connection.request("GET", path)
-    body = connection.getresponse().read()
-    connection.close()
-    return body
 
 
 class Followers:
@@ -189,13 +170,13 @@ def measure(url: str, way: Way, options: argparse.Namespace) -> Found:
         followers = Followers(options.followers)
         stack.callback(followers.close)
         followers.until(writer.version)
-        spent, began = float(_get("/cpu")), perf_counter()
+        spent, began = float(get(PORT, "/cpu")), perf_counter()
         expected = writer.version + options.events
         burst = Thread(target=writer.burst, args=(options.events,))
         burst.start()
         elapsed = followers.until(expected) - began
         burst.join()
-        processor = float(_get("/cpu")) - spent
+        processor = float(get(PORT, "/cpu")) - spent
         late: list[float] = []
         for _ in range(options.single):
             committed = writer.append(1)
