@@ -129,10 +129,11 @@ def test_a_reader_who_waits_reads_what_was_just_written(client: httpx.Client) ->
     assert "Preference-Applied" not in client.get("/usage").headers
 
 
-def test_a_reader_waits_no_longer_than_it_said(client: httpx.Client, server: Served) -> None:
-    server.log.following.stop()
-    record(client, "s1", tokens("m1", 10))
-    answer = client.get("/sessions/s1/usage", headers={"Prefer": "wait=1"})
+def test_a_reader_waits_no_longer_than_it_said(own_server: Served, project: str) -> None:
+    own_server.log.following.stop()
+    with own_server.client(project) as client:
+        record(client, "s1", tokens("m1", 10))
+        answer = client.get("/sessions/s1/usage", headers={"Prefer": "wait=1"})
     assert answer.status_code == 200
     assert "Preference-Applied" not in answer.headers
     assert answer.json()["lag"]["events"] > 0
