@@ -1,8 +1,8 @@
 """How is the application served over HTTP, and how does it stop?
 
-Streams end and turns are refused at once, while what is read is still answered; what runs may end
-until the grace is over. Then nobody is listened to any more, and the harnesses are let go. What the
-server refuses by itself is a problem document too.
+Streams end and what comes is refused at once, while what came before is still answered; what runs
+may end until the grace is over. Then nobody is listened to any more, and the harnesses are let go.
+What the server refuses by itself is a problem document too.
 """
 
 import os
