@@ -2,7 +2,8 @@
 
 What is remembered of a session is a copy of what the log says, so that letting it go costs the next
 request a look-up and nothing else. A session stays that has a turn, an open gate or an input that
-waits: it is about to be written to.
+waits: it is about to be written to. One whose sub-agents work has a turn that waits for them; where
+a runner's work on after it, letting it go costs that one look-up.
 """
 
 from typing import Final, TypeAlias

@@ -46,6 +46,7 @@ TRUE: Final = frozenset({"1", "true", "yes", "on"})
 FALSE: Final = frozenset({"0", "false", "no", "off"})
 DRIVERS: Final = frozenset({"sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg"})
 BY_DEFAULT: Final = "default"
+MOST_GATE_S: Final = 365 * 24 * 60 * 60
 MEANINGS: Final[Mapping[str, str]] = {
     "database_url": "where the log is kept: a SQLAlchemy URL of SQLite or PostgreSQL",
     "allow_unverified_turns": "whether a turn without a record count leaves its session ready",
@@ -54,6 +55,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "allow_unsafe_durability": "whether a database that does not flush commits is served",
     "search": "whether this process keeps an index of what was said, and searches it",
     "default_harness": "which harness answers where a session names none",
+    "gate_ttl_s": "how long a hosted turn's question waits before it ends unanswered; 0: for ever",
     "approval_mode": "what becomes of permission requests where a session names no mode",
     "spawning_tools": "the tools that begin a sub-agent, in any case, with commas between them",
     "state_dir": "a folder for what this machine has to remember besides the log",
@@ -88,6 +90,7 @@ class Settings:
         search: Whether this process keeps the search index up to date, and reads it.
         harnesses: Every harness that can be started, by name.
         default_harness: The name of the one that answers where a session names none.
+        gate_ttl_s: How long what a hosted turn asks waits before it ends unanswered; 0: for ever.
         approval_mode: What becomes of what hosted turns ask for where a session names no mode.
         spawning_tools: What tools that begin a sub-agent are called, in lower case.
         state_dir: A folder for what this machine remembers besides the log; None if unset.
@@ -112,6 +115,7 @@ class Settings:
         default_factory=lambda: definitions({}, Timeouts()), repr=False
     )
     default_harness: str = DEMO
+    gate_ttl_s: int = 0
     approval_mode: ApprovalMode = DEFAULT_MODE
     spawning_tools: frozenset[str] = SPAWNING_TOOLS
     state_dir: Path | None = None
@@ -142,6 +146,7 @@ class Settings:
             "allow_unsafe_durability": str(self.allow_unsafe_durability).lower(),
             "search": str(self.search).lower(),
             "default_harness": self.default_harness,
+            "gate_ttl_s": str(self.gate_ttl_s),
             "approval_mode": self.approval_mode,
             "spawning_tools": ",".join(sorted(self.spawning_tools)),
             "state_dir": str(self.state_folder()),
@@ -200,6 +205,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         search=_flag(given, "search", default=True),
         harnesses=harnesses,
         default_harness=_default_harness(given, harnesses),
+        gate_ttl_s=_count(given, "gate_ttl_s", default=0, least=0, most=MOST_GATE_S),
         approval_mode=_approval_mode(given),
         spawning_tools=_names(given, "spawning_tools", SPAWNING_TOOLS),
         state_dir=_folder(given, "state_dir"),

@@ -56,9 +56,14 @@ class Account:
     """
 
     def __init__(
-        self, turn_id: str, carried: Carried, mint: Callable[[], str], clock: Callable[[], float]
+        self,
+        turn_id: str,
+        carried: Carried,
+        mint: Callable[[], str],
+        clock: Callable[[], float],
+        expires: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """Take the decisions that were taken before."""
+        """Take the decisions that were taken before, and what says when a new gate ends."""
         self.unrecorded: Final = Unrecorded(turn_id, mint, clock)
         self.calls: Final = OpenCalls()
         self.heard_at: float | None = None
@@ -66,6 +71,7 @@ class Account:
         self._carried: Final = carried
         self._mint: Final = mint
         self._clock: Final = clock
+        self._expires: Final = expires
         self._gates: Final[dict[str, OpenGate]] = {}
         self._aliases: Final[dict[str, str]] = {}
         self._consumed: Final[set[str]] = set()
@@ -245,6 +251,7 @@ class Account:
             arguments=arguments_of(asked.arguments) if tool is not None else None,
             options=options_of(asked),
             answer_schema=None if asked.answer_schema is None else json_of(asked.answer_schema),
+            expires_at=self._expires(),
             subagent_session_id=below,
         )
         if call_id is not None and tool is not None and call_id not in self.calls:

@@ -65,6 +65,10 @@ async def _nothing_waits(_: set[str]) -> Steered | None:
     return None
 
 
+def _never() -> None:
+    """Nothing ends by itself."""
+
+
 def _nobody(_: Delta) -> None:
     """Nobody listens."""
 
@@ -83,6 +87,7 @@ class Surroundings:
             is none of these.
         below: Takes what sub-agents do.
         session_id: The session whose turn it is.
+        expires: Says when a gate ends that is opened now, if nobody answers it; None: never.
     """
 
     mint: Callable[[], str]
@@ -92,3 +97,4 @@ class Surroundings:
     next_input: Callable[[set[str]], Awaitable[Steered | None]] = _nothing_waits
     below: BelowLog = field(default_factory=NothingBelow)
     session_id: str = ""
+    expires: Callable[[], str | None] = _never

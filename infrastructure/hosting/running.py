@@ -20,6 +20,7 @@ from domain.messages import parts_of, readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
 from domain.restarts import SHUTDOWN
+from domain.times import rfc3339
 from infrastructure import runs
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
@@ -40,6 +41,7 @@ from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnR
 from infrastructure.pool.seats import PoolClosed, PoolFull, SeatBusy
 from infrastructure.reading.files import with_files_of
 from infrastructure.reading.sessions import session_head
+from infrastructure.run_rows import SECOND
 from infrastructure.runner import Attempt
 
 BROKEN: Final = "broken"
@@ -168,6 +170,7 @@ class Running:
                 next_input=lambda passed: self._here.next_input(live, passed),
                 below=SessionsBelow(self._log, live.target, live.journal.caller),
                 session_id=live.target.session_id,
+                expires=self._expires,
             ),
         )
         for queue_id in live.steers:
@@ -256,6 +259,10 @@ class Running:
             await self.leaving.left(live, Lost(reason=type(error).__name__))
             return
         await self.start(live, live.begun)
+
+    def _expires(self) -> str | None:
+        after_s = self._log.settings.gate_ttl_s
+        return rfc3339(self._log.now() + after_s * SECOND) if after_s else None
 
     def _tell(self, live: Live, delta: Told) -> None:
         live.tell(delta)

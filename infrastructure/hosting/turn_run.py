@@ -52,7 +52,9 @@ class TurnRun:
         carried = Carried(hosted.turn_id, hosted.decided)
         self._harness: Final = harness
         self._surroundings: Final = surroundings
-        self._account: Final = Account(hosted.turn_id, carried, surroundings.mint, clock)
+        self._account: Final = Account(
+            hosted.turn_id, carried, surroundings.mint, clock, surroundings.expires
+        )
         self._timing: Final = Timing(clock, hosted.timings, hosted.started_ms)
         recording = Recording(journal, self._timing, clock, sleep)
         self._below: Final = Below(

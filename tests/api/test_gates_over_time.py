@@ -253,3 +253,22 @@ def test_an_open_gate_travels_with_its_session(
         assert decided.json()["continuation"]["status"] == "started", decided.text
         assert there.ended(turn_id)["status"] == "completed"
         assert events_of(client, chat.session_id)
+
+
+def test_a_hosted_question_ends_by_itself_where_the_settings_say_so(
+    database_kind: DatabaseKind, database: str
+) -> None:
+    with served(database_kind, database, gate_ttl_s="1") as server, server.client("p") as client:
+        chat = opened(chat_at(server, client))
+        (gate,) = chat.asked()
+
+        found = client.get(f"/approvals/{gate}").json()
+        assert found["expires_at"] > found["opened_at"]
+        over = eventually(lambda: client.get(f"/approvals/{gate}").json(), is_expired)
+        assert problem(chat.decide(gate))[0] == 410
+        assert chat.ended(over["turn_id"])["status"] == "completed"
+        assert chat.made() == []
+
+
+def is_expired(gate: Json) -> bool:
+    return bool(gate["status"] == "expired")

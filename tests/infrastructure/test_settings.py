@@ -57,6 +57,7 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "allow_unsafe_durability": "default",
         "search": "default",
         "default_harness": "default",
+        "gate_ttl_s": "default",
         "approval_mode": "default",
         "spawning_tools": "default",
         "state_dir": "default",
