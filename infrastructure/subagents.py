@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from domain.commands import InterruptTurn
 from domain.events import TurnInterrupted
@@ -55,20 +55,21 @@ def children_of(connection: Connection, project_id: str, session_id: str) -> lis
     return [Child(*row) for row in _CHILDREN.run(connection, named)]
 
 
-def keys_below(connection: Connection, project_id: str, session_id: str) -> list[int]:
-    """Return the keys of the sessions of a session's sub-agents, and of theirs, and so on."""
-    found: list[int] = []
-    seen, names = {session_id}, [session_id]
-    while names:
-        rows = connection.execute(
-            select(t.heads.c.session_key, t.streams.c.session_id)
-            .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
-            .where(t.heads.c.project_id == project_id, t.heads.c.parent_session_id.in_(names))
-        ).all()
-        names = [row.session_id for row in rows if row.session_id not in seen]
-        found += [row.session_key for row in rows if row.session_id not in seen]
-        seen |= {*names}
-    return found
+def keys_with_below(session_key: int) -> Select[tuple[int]]:
+    """Select a session's key, and those of its sub-agents' sessions, and of theirs, and so on.
+
+    It is one statement, or a part of one, however many they are: a database takes only so many
+    values with a statement.
+    """
+    head, stream = t.heads.c, t.streams.c
+    joined = t.heads.join(t.streams, stream.session_key == head.session_key)
+    columns = (head.session_key, head.project_id, stream.session_id)
+    found = (select(*columns).select_from(joined).where(head.session_key == session_key)).cte(
+        "found", recursive=True
+    )
+    below = (head.project_id == found.c.project_id) & (head.parent_session_id == found.c.session_id)
+    found = found.union(select(*columns).select_from(joined.join(found, below)))
+    return select(found.c.session_key)
 
 
 def stopped_with(

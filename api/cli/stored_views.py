@@ -38,7 +38,7 @@ def stored_usage(log: Turnlog, project_id: str, wanted: UsageFilter) -> Iterator
         query = UsageQuery(
             project_id=project_id,
             by=wanted.by,
-            session_keys=None if key is None else (key,),
+            session_key=key,
             first_day=None if wanted.first is None else day_number(wanted.first),
             last_day=None if wanted.last is None else day_number(wanted.last),
             after=after,

@@ -16,7 +16,6 @@ from domain.raw_json import dumped
 from infrastructure import tables as t
 from infrastructure.reading.sessions import session_head
 from infrastructure.reading.usage import VIEW, By, Key, UsageQuery, total, usage_by
-from infrastructure.subagents import keys_below
 from projections.prices import Prices
 
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
@@ -89,13 +88,11 @@ async def session_usage(
 
     def look(connection: Connection) -> Shape:
         key, _, __ = session_head(connection, target)
-        below = []
-        if include is not None:
-            below = keys_below(connection, target.project_id, target.session_id)
         query = UsageQuery(
             project_id=target.project_id,
             by=by,
-            session_keys=(key, *below),
+            session_key=key,
+            below=include is not None,
             after=after,
             limit=limit + 1,
         )

@@ -1,4 +1,4 @@
-"""What was used, by session, model or day, of a project or of some of its sessions?
+"""What was used, by session, model or day, of a project or of one of its sessions?
 
 What told no amount of its own is priced here, by whatever the prices are now.
 """
@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from infrastructure import tables as t
 from infrastructure.followers import tracking
+from infrastructure.subagents import keys_with_below
 from projections.prices import NO_PRICES, Prices
 from projections.usage import NAMES, Usage
 
@@ -27,12 +28,14 @@ class UsageQuery:
     """Which usage: days are days since 1970, both inclusive; `after` is the last key before.
 
     Attributes:
-        session_keys: Of these sessions only; None for all of the project.
+        session_key: Of this session only; None for all of the project.
+        below: With what its sub-agents used, and theirs.
     """
 
     project_id: str
     by: By
-    session_keys: tuple[int, ...] | None = None
+    session_key: int | None = None
+    below: bool = False
     first_day: int | None = None
     last_day: int | None = None
     after: Key | None = None
@@ -98,8 +101,10 @@ def _sums(
 
 def _where(query: UsageQuery, generation: int) -> list[ColumnElement[bool]]:
     where = [_U.generation == generation, _U.project_id == query.project_id]
-    if query.session_keys is not None:
-        where.append(_U.session_key.in_(query.session_keys))
+    if query.session_key is not None and query.below:
+        where.append(_U.session_key.in_(keys_with_below(query.session_key)))
+    elif query.session_key is not None:
+        where.append(_U.session_key == query.session_key)
     if query.first_day is not None:
         where.append(_U.day >= query.first_day)
     if query.last_day is not None:

@@ -1,11 +1,18 @@
 """Usage follows the log: sums by session, model and day, each record once."""
 
-from domain.commands import Proposal
+import sqlite3
+from dataclasses import replace
+
+from sqlalchemy import Connection
+
+from domain.commands import OpenSession, Proposal
+from domain.events.session import Parent
+from infrastructure.lookup import find_head
 from infrastructure.reading.usage import UsageItem, UsageQuery, total, usage_by
 from projections.prices import Price, Prices
 from projections.usage import amount
 from tests.infrastructure.followers.watching import begun, following, spent, used
-from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, propose
+from tests.infrastructure.writing import NEW_YEAR, SECOND, Store, batch, propose
 
 DAY = 24 * 3600 * SECOND
 
@@ -99,6 +106,44 @@ def test_usage_folded_anew_is_what_was_folded_as_it_came(store: Store) -> None:
         views.rebuild("usage")
     assert used(store) == before
     assert before[0].usage.failed == 3
+
+
+def test_usage_of_more_sub_agents_than_a_statement_takes_values_is_summed(store: Store) -> None:
+    store.append([begun("t1", "go"), spent("t1", 1)], "top")
+    for number in range(12):
+        below(store, f"child-{number}", "top", 10)
+    below(store, "grandchild", "child-11", 100)
+    store.append([begun("t1", "go"), spent("t1", 1_000)], "other")
+    with following(store) as views:
+        views.catch_up("usage")
+
+    with store.database.read() as connection:
+        key, _ = find_head(connection, "default", "top")
+        query = UsageQuery(project_id="default", by="model", session_key=key, below=True, limit=2)
+        before = values_at_most(connection, 10)
+        try:
+            [item] = usage_by(connection, query)
+            whole_sum = total(connection, query)
+            by_session = usage_by(connection, replace(query, by="session"))
+        finally:
+            values_at_most(connection, before)
+
+    assert item.usage.input_tokens == whole_sum.usage.input_tokens == 1 + 12 * 10 + 100
+    assert [each.name for each in by_session] == ["top", "child-0"]
+
+
+def below(store: Store, session_id: str, parent: str, tokens: int) -> None:
+    """Have a sub-agent use so many tokens in a session of its own."""
+    opened = OpenSession(parent=Parent(session_id=parent))
+    store.send(replace(batch([begun("t1", "go"), spent("t1", tokens)]), open=opened), session_id)
+
+
+def values_at_most(connection: Connection, count: int) -> int:
+    """Have SQLite take so many values with a statement; return how many it took."""
+    driven = connection.connection.driver_connection
+    if isinstance(driven, sqlite3.Connection):
+        return driven.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, count)
+    return 0
 
 
 def priced(millionths: int) -> Prices:
