@@ -48,11 +48,16 @@ UNDECIDED = {409, 410, 503}
 
 @dataclass
 class Talk:
-    """What was asked of one session, and what was acknowledged."""
+    """What was asked of one session, and what was acknowledged.
+
+    Attributes:
+        recalled: What was asked for to be taken back, and whether that was acknowledged.
+    """
 
     session_id: str
     said: dict[str, str] = field(default_factory=dict[str, str])
     taken: list[str] = field(default_factory=list[str])
+    recalled: dict[str, bool] = field(default_factory=dict[str, bool])
     asks_to_delete: bool = False
     deleted: bool = False
 
@@ -103,26 +108,41 @@ class Day:
             text = self.chance.choice(SCRIPT).format(n=number)
             talk.said[f"{talk.session_id}-m{number}"] = text
         if self.chance.random() < 0.3:
-            self.otherwise(path)
+            self.otherwise(talk, path)
         if self.chance.random() < 0.03:
             talk.asks_to_delete = True
 
-    def otherwise(self, path: str) -> None:
+    def otherwise(self, talk: Talk, path: str) -> None:
         """Do something else in a session than talk."""
-        match self.chance.randrange(4):
+        match self.chance.randrange(5):
             case 0:
                 done = self.server.http.post(f"{path}/interrupt", json={})
             case 1:
                 done = self.server.http.post(f"{path}/compact", json={})
             case 2:
+                done = self.recall(talk, path)
+            case 3:
                 done = self.server.http.patch(path, json={"title": f"{self.chance.random()}"})
             case _:
                 done = self.server.http.get(f"{path}/transcript")
         assert done.status_code in {502, 503, 504} or done.status_code < 500, done.text
 
+    def recall(self, talk: Talk, path: str) -> httpx.Response:
+        """Take back the input that waits last."""
+        found = self.server.http.get(f"{path}/queue")
+        waiting = found.json().get("items", [])
+        if not waiting:
+            return found
+        last = waiting[-1]
+        talk.recalled[last["message_id"]] = False
+        done = self.server.http.delete(f"{path}/queue/{last['queue_id']}")
+        talk.recalled[last["message_id"]] = done.is_success
+        return done
+
     def pending(self, talk: Talk) -> int:
         """Return how many inputs were not acknowledged, or have no end in sight."""
-        return len(talk.said) - len(ended_inputs(self.server.events(session_id=talk.session_id)))
+        facts = self.server.events(session_id=talk.session_id)
+        return len(talk.said) - len(ended_inputs(facts)) - len(taken_back(facts))
 
     def send(self, talk: Talk, message_id: str) -> bool:
         """Send an input, which waits if it has to; tell whether it is taken."""
@@ -219,7 +239,9 @@ def check_talk(servers: Servers, day: Day, talk: Talk) -> None:
     """Assert it of one session."""
     facts = day.server.events(session_id=talk.session_id)
     inputs = inputs_of(facts)
-    assert Counter(inputs) == Counter(talk.said.keys()), talk.session_id
+    back = taken_back(facts)
+    assert Counter(inputs) == Counter(talk.said.keys() - back), talk.session_id
+    assert {each for each, done in talk.recalled.items() if done} <= back <= talk.recalled.keys()
     queued = [each["data"]["queue_id"] for each in facts if each["type"] == "input-queued"]
     begun = [each["data"]["queue_id"] for each in facts if each["type"] == "input-dequeued"]
     steered = {each["data"]["queue_id"] for each in facts if steers(each)}
@@ -239,6 +261,17 @@ def steers(fact: Json) -> bool:
     """Tell whether an input waits to be told to the turn that runs."""
     request = fact["data"].get("request", {})
     return bool(fact["type"] == "input-queued" and request.get("on_busy") == "steer")
+
+
+def taken_back(facts: list[Json]) -> set[str]:
+    """Return the messages that were taken back before the agent heard them."""
+    said = {
+        fact["data"]["queue_id"]: fact["data"]["request"]["messages"][-1]["message_id"]
+        for fact in facts
+        if fact["type"] == "input-queued"
+    }
+    back = {said[fact["data"]["queue_id"]] for fact in facts if fact["type"] == "input-recalled"}
+    return back - set(inputs_of(facts))
 
 
 def inputs_of(facts: list[Json]) -> list[str]:
