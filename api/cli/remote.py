@@ -138,11 +138,9 @@ class Remote:
 
     def usage(self, wanted: UsageFilter) -> Iterator[bytes]:
         """Yield what was used, in the order of its keys."""
-        if wanted.session_id is not None:
-            yield from self._pages(_path(wanted.session_id, "usage"), {"by": wanted.by})
-            return
-        query = {"by": wanted.by, "from": wanted.first, "to": wanted.last}
-        yield from self._pages("/usage", query)
+        session_id = wanted.session_id
+        path = "/usage" if session_id is None else _path(session_id, "usage")
+        return self._pages(path, {"by": wanted.by, "from": wanted.first, "to": wanted.last})
 
     def errors(self, wanted: ErrorFilter) -> Iterator[bytes]:
         """Yield errors, newest first."""

@@ -21,6 +21,11 @@ from projections.prices import Prices
 router = APIRouter(prefix="/v1/projects/{project_id}", tags=["usage"])
 MOST: Final = 200
 Grouping = Annotated[Literal["session", "model", "day"], Query(description="What to sum up by.")]
+First = Annotated[
+    str | None,
+    Query(alias="from", max_length=10, description="The first day, in UTC: `2026-01-31`."),
+]
+Last = Annotated[str | None, Query(alias="to", max_length=10, description="The last day, in UTC.")]
 
 
 @router.get("/usage")
@@ -29,13 +34,8 @@ async def project_usage(
     log: Log,
     wait: Wait,
     by: Grouping = "day",
-    first: Annotated[
-        str | None,
-        Query(alias="from", max_length=10, description="The first day, in UTC: `2026-01-31`."),
-    ] = None,
-    last: Annotated[
-        str | None, Query(alias="to", max_length=10, description="The last day, in UTC.")
-    ] = None,
+    first: First = None,
+    last: Last = None,
     limit: Limit = DEFAULT_LIMIT,
     page: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
@@ -74,6 +74,8 @@ async def session_usage(
         Literal["subagents"] | None,
         Query(description="With what its sub-agents used, and theirs."),
     ] = None,
+    first: First = None,
+    last: Last = None,
     limit: Limit = MOST,
     page: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
@@ -81,10 +83,16 @@ async def session_usage(
 
     `lag` says how far behind the view is.
     """
-    parameters: Shape = {"route": "session-usage", "session": target.session_id, "by": by}
+    parameters: Shape = {
+        "route": "session-usage",
+        "session": target.session_id,
+        "by": by,
+        "days": [first, last],
+    }
     if include is not None:
         parameters["include"] = include
     after = _after(page, by, parameters)
+    days = _day(first, "from"), _day(last, "to")
 
     def look(connection: Connection) -> Shape:
         key, _, __ = session_head(connection, target)
@@ -93,6 +101,8 @@ async def session_usage(
             by=by,
             session_key=key,
             below=include is not None,
+            first_day=days[0],
+            last_day=days[1],
             after=after,
             limit=limit + 1,
         )

@@ -116,8 +116,25 @@ def test_turns_are_told_apart_by_how_they_ended(client: httpx.Client, server: Se
 
 
 def test_a_day_that_is_none_is_refused(client: httpx.Client) -> None:
-    answer = client.get("/usage", params={"from": "2026-02-30"})
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-value")
+    record(client, "s1", tokens("m1", 10))
+    for path in ("/usage", "/sessions/s1/usage"):
+        answer = client.get(path, params={"from": "2026-02-30"})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid-value")
+
+
+def test_usage_of_a_session_is_bounded_by_days(client: httpx.Client, server: Served) -> None:
+    record(client, "s1", tokens("m1", 10), tokens("m2", 5))
+    caught_up(server)
+    path = "/sessions/s1/usage"
+    [day] = [item["day"] for item in client.get(path, params={"by": "day"}).json()["items"]]
+
+    within = client.get(path, params={"from": day, "to": day, "limit": 1}).json()
+    before = client.get(path, params={"to": "1999-12-31"}).json()
+    other = client.get(path, params={"limit": 1, "cursor": within["next_cursor"]})
+
+    assert within["total"]["records"] == 2
+    assert (before["items"], before["total"]["records"]) == ([], 0)
+    assert other.json()["code"] == "invalid-cursor"
 
 
 def test_a_reader_who_waits_reads_what_was_just_written(client: httpx.Client) -> None:

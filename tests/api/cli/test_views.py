@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from infrastructure.settings import load
+from tests.api.batches import append, batch, event, started
 from tests.api.cli.command import Turnlog
 from tests.api.serving import Served
+from tests.api.waiting import caught_up
 from tests.infrastructure.followers.watching import begun, spent
 from tests.infrastructure.writing import opened
 
@@ -90,3 +92,24 @@ def test_a_server_is_asked_the_same(written: Turnlog, own_server: Served, tmp_pa
     asking = Turnlog(home=tmp_path)
     assert asking.well("usage", "--url", own_server.url, "--json").documents == []
     assert asking.well("search", "x", "--url", own_server.url, "--json").documents == []
+
+
+def test_days_bound_a_sessions_usage_with_a_server_and_without(
+    own_server: Served, tmp_path: Path
+) -> None:
+    used = [
+        event("usage-recorded", turn_id="t1", model=f"m{day}", input_tokens=day, output_tokens=1)
+        | {"occurred_at": f"2026-01-0{day}T12:00:00Z"}
+        for day in (1, 2, 3)
+    ]
+    with own_server.client("default") as client:
+        assert append(client, "s1", batch(1, started("t1"), *used)).status_code == 201
+    caught_up(own_server)
+    on_disk = Turnlog(home=tmp_path, database_url=own_server.database_url)
+    bounded = ("usage", "s1", "--from", "2026-01-02", "--to", "2026-01-02", "--json")
+
+    stored = on_disk.well(*bounded).documents
+    asked = on_disk.well(*bounded, "--url", own_server.url).documents
+
+    assert [each["model"] for each in stored] == ["m2"]
+    assert asked == stored
