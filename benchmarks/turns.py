@@ -22,6 +22,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 HERE: Final = Path(__file__).parent.parent
@@ -52,12 +53,17 @@ class Client:
     def __init__(self) -> None:
         self._connection = HTTPConnection("127.0.0.1", PORT, timeout=120)
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - any JSON
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Any:  # noqa: ANN401 - any JSON
         """Return what the server answers; it has to be a success."""
         raw = None if body is None else json.dumps(body)
-        self._connection.request(
-            method, BASE + path, raw, {} if raw is None else {"Content-Type": "application/json"}
-        )
+        type_ = {} if raw is None else {"Content-Type": "application/json"}
+        self._connection.request(method, BASE + path, raw, {**type_, **headers})
         response = self._connection.getresponse()
         said = response.read()
         if response.status >= 300:  # noqa: PLR2004 - HTTP's own
