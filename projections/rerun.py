@@ -85,11 +85,13 @@ class Pair:
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:
     """Return the inputs of a transcript, each with what came of it; what none began is left out.
 
-    A message that is not a person's or a harness's counts for nothing.
+    A message that is not a person's or a harness's, or a summary, counts for nothing.
     """
     found: list[Exchange] = []
     for message in messages:
         parts = _parts(message)
+        if message.get("summary"):
+            continue  # nobody said it
         if message.get("role") == "user":
             exchange = Exchange(
                 turn_id=_text(message, "turn_id"),

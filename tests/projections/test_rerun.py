@@ -39,6 +39,7 @@ def test_an_exchange_is_an_input_and_what_came_of_it() -> None:
             message("assistant", text("I "), text("shall."), call("c", "add", a=1)),
             message("tool", gave("c", 1)),
             message("system", text("be kind")),
+            message("user", text("so far: add")) | {"summary": True, "turn_id": None},
             message("user", text("and then?"), turn_id="t2"),
         ]
     )
