@@ -5,9 +5,12 @@ from pathlib import Path
 
 import httpx
 
-from tests.api.batches import append, batch, problem, started
-from tests.api.chats import Chat, eventually, opened, user
+from tests.api.batches import append, batch, problem, said, started, turn
+from tests.api.chats import Chat, chat_at, eventually, opened, user
+from tests.api.runners import Runner
+from tests.api.serving import served
 from tests.api.test_hosted_queue import queued
+from tests.databases import DatabaseKind, Databases
 
 WAITS = "tool: wait {}"
 SETTLING = {
@@ -189,6 +192,40 @@ def test_a_runners_turn_is_interrupted_at_once(chat: Chat) -> None:
     assert restored(chat)[-3:] == ["turn-interrupted", "session-deleted", "session-restored"]
     late = batch(2, started("t2"), fence=begun.json()["fence"])
     assert problem(append(chat.client, chat.session_id, late))[:2] == (409, "fenced")
+
+
+def test_what_a_runner_begins_while_a_session_is_deleted_is_cut_off_with_it(
+    databases: Databases, database_kind: DatabaseKind
+) -> None:
+    url = databases.ready()
+    with (
+        served(database_kind, url, delete_wait_s="60") as running,
+        running.client("default") as client,
+    ):
+        chat = opened(chat_at(running, client))
+        chat.harnesses.lingering.add(chat.session_id)
+        chat.said("Hello")
+        runner = Runner(client, session=chat.session_id, sequence=1)
+        with ThreadPoolExecutor(1) as pool:
+            deleted = pool.submit(delete, chat)
+            try:
+                eventually(lambda: chat.harnesses.waiting, lambda found: len(found) == 1)
+                whole = batch(1, *turn("t1"), producer=runner.name, open=None)
+                assert append(client, chat.session_id, whole).status_code == 201
+                began = runner.take(user("And I?"))["turn"]["turn_id"]
+                assert runner.write(said(began, "Half of")).status_code == 201
+            finally:
+                chat.harnesses.release(chat.session_id)
+            assert deleted.result().status_code == 204
+
+        late = runner.write(said(began, "it."))
+        assert problem(late)[:2] == GONE
+        assert problem(runner.ask(user("Still there?")))[:2] == GONE
+        assert restored(chat)[-3:] == ["turn-interrupted", "session-deleted", "session-restored"]
+        assert chat.turn("t1")["status"] == "completed"
+        cut = chat.turn(began)
+        assert (cut["status"], cut["reason"]) == ("interrupted", "session-deleted")
+    databases.drop(url)
 
 
 def test_the_folder_that_an_agent_worked_in_stays(chat: Chat, tmp_path: Path) -> None:
