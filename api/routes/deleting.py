@@ -59,6 +59,7 @@ async def delete_sessions_of_harness(
     """Delete the sessions of one agent: those whose configuration names a harness, or its default.
 
     Each as it is deleted alone; call again until nothing is `remaining`. What they used stays.
+    `deleted` leaves out sessions of sub-agents that went with their parent.
     """
     deleting = Deleting(log, request.app.state.hosting)
     return _many(await delete_many(log, deleting, project_id, caller, harness=harness, limit=limit))
@@ -76,7 +77,7 @@ async def delete_project(
     """Delete all sessions of a project, each as it is deleted alone.
 
     No turn begins in any of them on this server meanwhile. Call again until nothing is `remaining`.
-    What they used stays.
+    What they used stays. `deleted` leaves out sessions of sub-agents that went with their parent.
     """
     if confirm != project_id:
         detail = "confirm is the project's id"

@@ -28,3 +28,19 @@ def test_suspended_and_archived_sessions_are_deleted_too(
     assert done.json() == {"deleted": 2, "remaining": 0}
     for status in ("suspended", "archived"):
         assert chat.client.get("/sessions", params={"status": status}).json()["items"] == []
+
+
+def test_sub_agents_that_go_with_their_parent_are_not_counted(chat: Chat) -> None:
+    parent = {"session_id": "parent", "config": {"harness": "agent-1"}}
+    below = {
+        "session_id": "below",
+        "config": {"harness": "agent-2"},
+        "parent": {"session_id": "parent"},
+    }
+    for body in (parent, below):
+        assert chat.client.post("/sessions", json=body).status_code == 201
+
+    done = chat.client.delete("/sessions", params={"harness": "agent-1"})
+
+    assert done.json() == {"deleted": 1, "remaining": 0}
+    assert chat.client.get("/sessions/below").status_code == 404
