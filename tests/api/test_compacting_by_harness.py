@@ -1,9 +1,12 @@
 """A summary that a harness makes: what it stands for, what is kept, and what it costs."""
 
+from domain.raw_json import dumped
 from tests.api.batches import append, batch, problem, turn
-from tests.api.chats import ASYNC, Chat, eventually, last_text, opened
+from tests.api.chats import ASYNC, Chat, chat_at, eventually, last_text, opened
+from tests.api.serving import served
 from tests.api.streams import stream, until_synced
 from tests.api.summing_up import ask, begun, rests, summed_up, talked, untouched
+from tests.databases import DatabaseKind, Databases
 
 
 def test_all_but_the_newest_turn_is_summed_up(chat: Chat) -> None:
@@ -62,6 +65,25 @@ def test_a_call_and_its_result_stay_on_one_side(chat: Chat) -> None:
 
     roles = [message["role"] for message in chat.transcript()]
     assert roles == ["user", "user", "assistant", "tool", "assistant"]
+
+
+def test_the_prompt_of_the_settings_is_what_the_harness_is_asked(
+    databases: Databases, database_kind: DatabaseKind
+) -> None:
+    url, prompt = databases.ready(), "List the keys that were named."
+    with (
+        served(database_kind, url, compaction_prompt=prompt) as running,
+        running.client("default") as client,
+    ):
+        chat = opened(chat_at(running, client))
+        talked(chat, 2)
+
+        summed_up(chat, instructions="Be brief.")
+
+        asked = chat.known()[-1]
+        assert asked["role"] == "user"
+        assert dumped(asked).count(dumped(f"{prompt}\n\nBe brief.")) == 1
+    databases.drop(url)
 
 
 def test_no_tool_is_used_for_a_summary(chat: Chat) -> None:

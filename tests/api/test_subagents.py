@@ -83,6 +83,24 @@ def test_children_without_a_name_get_the_calls_in_their_order(client: httpx.Clie
     assert calls == ["c1", "c3", None]
 
 
+def test_the_settings_say_which_tools_begin_a_child(
+    databases: Databases, database_kind: DatabaseKind
+) -> None:
+    url = databases.ready()
+    with (
+        served(database_kind, url, spawning_tools="Hand_Over") as running,
+        running.client("p") as client,
+    ):
+        parent_with(client, spawning("t1", "c1"), spawning("t1", "c2", name="hand_OVER"))
+        assert [call_of(child(client, name))[1] for name in ("a", "b")] == ["c2", None]
+        batched = append(
+            client, "c", batch(1, started("t1"), open={"parent": {"session_id": "main"}})
+        )
+        assert batched.status_code == 201
+        assert call_of(client.get("/sessions/c").json()) == (None, None)
+    databases.drop(url)
+
+
 def test_a_denied_or_failed_call_begins_nothing(client: httpx.Client) -> None:
     parent_with(
         client,
