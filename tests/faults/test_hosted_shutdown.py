@@ -4,12 +4,21 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
-import httpx
-
-from tests.faults.hosting import Servers, assert_sound, eventually, is_alive
+from tests.api.batches import Json
+from tests.faults.cluster import kill
+from tests.faults.hosting import Servers, assert_sound, eventually, is_alive, user
 
 SHUTDOWN_S = 2
 SLACK_S = 6.0
+DISPATCHED: Json = {
+    "owner": "runner-1",
+    "messages": [user("Hello")],
+    "begin": {
+        "turn_id": "t1",
+        "producer": {"id": "runner-1", "epoch": 1, "sequence": 1},
+        "lease_s": 60,
+    },
+}
 
 
 def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
@@ -60,29 +69,41 @@ def test_a_turn_that_ends_in_time_is_not_interrupted(servers: Servers) -> None:
 
 
 def test_it_begins_nothing_while_it_stops(servers: Servers) -> None:
-    server = servers.start(shutdown_grace_s=SHUTDOWN_S)
-    server.open()
-    server.open("other")
+    server = servers.start(shutdown_grace_s=60)
+    for session_id in ("s", "other", "asks"):
+        server.open(session_id)
+    gate = server.asked("asks")
     server.begun("tool: wait {}")
     server.begun("later", on_busy="queue")
     eventually(lambda: "tool-call-requested" in server.types())
 
     server.signal(signal.SIGTERM)
-    while server.agents():
-        try:
-            answer = server.say("Hello", "other")
-        except httpx.TransportError:
-            break
-        if answer.status_code == 503:
-            assert answer.json()["code"] == "shutting-down"
-            assert int(answer.headers["Retry-After"]) > 0
-            break
+    eventually(lambda: server.say("Hello", "other").status_code, lambda code: code == 503)
+    for answer in (
+        server.say("Hello", "other"),
+        server.http.post("/sessions/other/dispatch", json=DISPATCHED),
+        server.decide(gate),
+        server.http.post(f"/sessions/asks/approvals/{gate}", json={"verdict": "approved"}),
+        server.http.post("/sessions/asks/turns", json=answers(gate)),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (503, "shutting-down")
+        assert int(answer.headers["Retry-After"]) > 0
+    for agent in server.agents():
+        kill(agent)  # what runs ends with it
 
     assert server.wait() == 0
     second = servers.start()
     eventually(lambda: second.types().count("turn-completed") == 1)
     assert second.texts()[-2] == "later"
-    assert_sound(servers, second)
+    assert second.http.get("/sessions/other/turns/t1").status_code == 404
+    assert second.decide(gate).status_code == 202
+    assert second.over(second.last("asks")["turn_id"], "asks")["status"] == "completed"
+    assert_sound(servers, second, "s", "other", "asks")
+
+
+def answers(gate: str) -> Json:
+    """Return a request for a turn that answers a gate."""
+    return {"answers": [{"gate": gate, "verdict": "approved"}]}
 
 
 def test_a_harness_that_does_not_stop_is_ended(servers: Servers) -> None:
