@@ -225,3 +225,15 @@ def test_a_project_without_questions_lists_none(client: httpx.Client) -> None:
     append(client, "s", batch(1, *turn("t1")))
 
     assert client.get("/approvals").json() == {"items": [], "next_cursor": None}
+
+
+def test_a_session_has_a_hundred_open_gates_at_most(client: httpx.Client) -> None:
+    hundred = [gate(permission_id=f"p{number}") for number in range(100)]
+    assert append(client, "s", batch(1, started("t1"), *hundred)).status_code == 201
+
+    refused = append(client, "s", batch(2, gate(permission_id="one more")))
+
+    assert problem(refused) == (409, "too-many-gates", ["/events/0/data"])
+    assert refused.json()["action"] == "answer-gate"
+    closed = batch(2, decided(permission_id="p0"), gate(permission_id="one more"))
+    assert append(client, "s", closed).status_code == 201
