@@ -81,6 +81,7 @@ class Taking:
     ) -> Took:
         key = SeatKey(target.project_id, target.session_id)
         ask = replace(self._completed(ask), came_ms=loop_ms())
+        self._launching.here.deletions.check(key)  # who deletes may hold the session for long
         async with self.locks.of(key):
             try:
                 took = await self._taken(target, key, ask, caller, request, once)

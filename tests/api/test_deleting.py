@@ -210,6 +210,7 @@ def test_what_a_runner_begins_while_a_session_is_deleted_is_cut_off_with_it(
             deleted = pool.submit(delete, chat)
             try:
                 eventually(lambda: chat.harnesses.waiting, lambda found: len(found) == 1)
+                assert problem(chat.say("Me too"))[:2] == (409, "session-deleting")
                 whole = batch(1, *turn("t1"), producer=runner.name, open=None)
                 assert append(client, chat.session_id, whole).status_code == 201
                 began = runner.take(user("And I?"))["turn"]["turn_id"]
