@@ -24,7 +24,7 @@ from domain.refusals import NoSuchSession
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.answers import decisions
-from infrastructure.hosting.asking import Ask, ClientHistory
+from infrastructure.hosting.asking import NOWHERE, Address, Ask, ClientHistory
 from infrastructure.hosting.configured import stored_config
 from infrastructure.hosting.priors import ends_unanswered, looked_at
 from infrastructure.hosting.requests import Heard, answers_of, heard, prior_of, start_of
@@ -107,17 +107,27 @@ class TurnBody(Body):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a request's messages and answers come to."""
+    """What a request's messages and answers come to.
+
+    Attributes:
+        address: Where the answer goes.
+    """
 
     heard: Heard
     shape: Shape
     start: Proposal | None
     prior: ClientHistory | None
     answers: tuple[Proposal, ...]
+    address: Address = NOWHERE
 
 
 async def read_ask(
-    log: Turnlog, target: Target, body: RawBody, fields: TurnBody, turn_id: str
+    log: Turnlog,
+    target: Target,
+    body: RawBody,
+    fields: TurnBody,
+    turn_id: str,
+    address: Address = NOWHERE,
 ) -> Read:
     """Return what a request carries, its files taken out.
 
@@ -134,7 +144,7 @@ async def read_ask(
             unanswered=lambda: ends_unanswered(connection, target, rewind=rewind),
             decide=lambda given: decisions(connection, target, given),
             rewind=rewind is not None,
-            turn_id=turn_id,
+            turn=(turn_id, address),
         )
         if read.prior is None or read.shape.kind not in WITH_PRIOR:
             return read
@@ -143,7 +153,7 @@ async def read_ask(
     return await log.read(look, long=len(body.raw) > SHORT)
 
 
-async def queued_ask(log: Turnlog, target: Target, request: bytes) -> Ask:
+async def queued_ask(log: Turnlog, target: Target, request: bytes, address: Address) -> Ask:
     """Return what an input asked for that has waited; its owner is filled in by who runs it.
 
     Raises:
@@ -152,11 +162,17 @@ async def queued_ask(log: Turnlog, target: Target, request: bytes) -> Ask:
     body = RawBody(request, parse(request))
     fields = body.valid(TurnBody)
     turn_id = uuid4().hex
-    return await hosted_ask(log, target, body, fields, turn_id, "")
+    return await hosted_ask(log, target, body, fields, turn_id, "", address)
 
 
-async def hosted_ask(
-    log: Turnlog, target: Target, body: RawBody, fields: TurnBody, turn_id: str, owner: str
+async def hosted_ask(  # noqa: PLR0913, PLR0917 - what a request is made of, and who runs it
+    log: Turnlog,
+    target: Target,
+    body: RawBody,
+    fields: TurnBody,
+    turn_id: str,
+    owner: str,
+    address: Address = NOWHERE,
 ) -> Ask:
     """Return what is asked of a harness of this server.
 
@@ -166,7 +182,7 @@ async def hosted_ask(
     Raises:
         Refusal: it is no request for a turn, and where.
     """
-    read = await read_ask(log, target, body, fields, turn_id)
+    read = await read_ask(log, target, body, fields, turn_id, address)
     ask = ask_of(read, fields, turn_id, owner, hosted=True, raw=body.raw)
     leading = read.heard.leading
     if ask.configure is None and not leading:
@@ -228,6 +244,8 @@ def ask_of(
         rewind=fields.back(),
         policies=fields.policies(),
         configure=None if config is None else ConfigureSession(config=config),
+        lane_id=read.address.lane_id,
+        reply_to=read.address.reply_to,
         **more,
     )
 
@@ -238,7 +256,7 @@ def _read(
     decide: Callable[[Sequence[Any]], tuple[Proposal, ...]],
     *,
     rewind: bool,
-    turn_id: str,
+    turn: tuple[str, Address],
 ) -> Read:
     messages, answers, form = said
     told = heard(messages, form)
@@ -251,9 +269,10 @@ def _read(
     return Read(
         heard=told,
         shape=shape,
-        start=start_of(told, shape, turn_id),
+        start=start_of(told, shape, *turn),
         prior=prior_of(told, shape),
         answers=decide(answers_of(told, shape, answers)),
+        address=turn[1],
     )
 
 

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictI
 from pydantic_core import PydanticCustomError
 
 from api.body import Body
-from domain.fields import INPUT_LIMIT
+from domain.fields import INPUT_LIMIT, REPLY_LIMIT
+from domain.identifiers import LANE
 from domain.times import microseconds
 
 Text = StrictStr
@@ -26,6 +27,16 @@ def _moment(text: str) -> str:
 
 
 Moment = Annotated[Text, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+
+
+LaneId = Annotated[
+    Annotated[Text, Field(pattern=f"^{LANE.pattern}$")] | None,
+    Field(description="The lane that the turn came by, and that its answer goes back to."),
+]
+ReplyTo = Annotated[
+    Annotated[Text, Field(min_length=1, max_length=REPLY_LIMIT)] | None,
+    Field(description="The platform's id of the message that the turn answers."),
+]
 
 
 class TextPart(Body):
@@ -101,6 +112,8 @@ class TurnStartedBody(Body):
     turn_id: Text
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=INPUT_LIMIT)]
     history_sent: Literal["full", "minimal", "resume", "answer", "answer+text"] | None = None
+    lane_id: LaneId = None
+    reply_to: ReplyTo = None
 
 
 class MessageRecordedBody(Body):

@@ -4,7 +4,7 @@ from typing import Final
 
 from domain import events as e
 from domain.cuts import cut_after, waiting_at
-from domain.fields import INPUT_LIMIT, check_count, check_id, check_message
+from domain.fields import INPUT_LIMIT, check_address, check_count, check_id, check_message
 from domain.identifiers import derived_from
 from domain.messages import Message
 from domain.paths import runs_within, spot_of
@@ -26,6 +26,7 @@ WHOLE_ONLY: Final = f"a message takes {RECORDS_A_MESSAGE} records; now only the 
 def check_turn_started(state: State, event: e.TurnStarted, *, imported: bool) -> None:
     """Raise a refusal unless a turn can begin with this input now."""
     check_id(event.turn_id, "turn_id")
+    check_address(event.lane_id, event.reply_to)
     if event.turn_id in state.turns:
         raise TurnExists(event.turn_id)
     if state.head.turn_id is not None:

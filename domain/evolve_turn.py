@@ -38,6 +38,8 @@ def turn_started(draft: Draft, event: e.TurnStarted) -> None:
         producer_epoch=producer.epoch if producer else None,
         producer_sequence=producer.sequence if producer else None,
         history_sent=event.history_sent,
+        lane_id=event.lane_id,
+        reply_to=event.reply_to,
     )
     draft.head = head._replace(
         turns=head.turns + 1,

@@ -6,7 +6,16 @@ limited length, a whole number that a column holds. Free text may be anything th
 
 from typing import Final
 
-from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_line, is_name
+from domain.identifiers import (
+    ID_RULE,
+    LANE_RULE,
+    NAME_RULE,
+    is_id,
+    is_lane_id,
+    is_line,
+    is_name,
+    is_readable,
+)
 from domain.messages import Message
 from domain.raw_json import RawJson
 from domain.refusals import InvalidValue
@@ -15,6 +24,7 @@ from domain.times import microseconds
 TITLE_LIMIT: Final = 1_000
 INPUT_LIMIT: Final = 1_000
 """Messages that a turn can begin with: as many as a batch has events."""
+REPLY_LIMIT: Final = 512
 COUNT_LIMIT: Final = 2**40
 """Sums of a whole session's counts stay below 2^63."""
 
@@ -29,6 +39,15 @@ def check_name(text: str | None, *at: str | int) -> None:
     """Raise `InvalidValue` unless `text` is absent, or can name a thing of another program."""
     if text is not None and not is_name(text):
         raise InvalidValue(NAME_RULE, *at)
+
+
+def check_address(lane_id: str | None, reply_to: str | None) -> None:
+    """Raise `InvalidValue` unless each is absent, or can say where an answer goes."""
+    if lane_id is not None and not is_lane_id(lane_id):
+        raise InvalidValue(LANE_RULE, "lane_id")
+    if reply_to is not None and not (len(reply_to) <= REPLY_LIMIT and is_readable(reply_to)):
+        detail = f"what is replied to has 1 to {REPLY_LIMIT} characters and no control characters"
+        raise InvalidValue(detail, "reply_to")
 
 
 def check_title(title: str | None, *at: str | int) -> None:

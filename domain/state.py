@@ -130,6 +130,7 @@ class Turn(NamedTuple):
         path, path_reason: Whether a parked harness went on with it, and if not, why.
         history_from: Where the history of a harness that was started came from.
         total_ms: How long it took, as its end tells, else from its first fact to its last.
+        lane_id, reply_to: The lane that its answer goes to, and which message there it answers.
     """
 
     turn_id: str
@@ -162,6 +163,8 @@ class Turn(NamedTuple):
     path_reason: str | None = None
     history_from: str | None = None
     total_ms: int | None = None
+    lane_id: str | None = None
+    reply_to: str | None = None
 
     @property
     def paused(self) -> bool:

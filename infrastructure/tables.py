@@ -385,6 +385,8 @@ turns = Table(
     Column("path_reason", String),
     Column("history_from", String),
     Column("total_ms", BigInteger),
+    Column("lane_id", String),
+    Column("reply_to", String),
     Column("project_id", String),  # null: what a fork says of a turn of its parent
     Index("ux_turns_number", "session_key", "number", unique=True),
     Index(

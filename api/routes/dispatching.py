@@ -29,7 +29,7 @@ from domain.raw_json import dumped
 from domain.refusals import MessageExists, Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
-from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.asking import NOWHERE, Address, Ask
 from infrastructure.hosting.became import Dispatched, Means
 from infrastructure.hosting.became import Request as Asked
 from infrastructure.hosting.before import kept_of, turn_of_same
@@ -151,13 +151,13 @@ async def _asked(
     begin = fields.begin
     turn_id = (begin.turn_id if begin else None) or uuid4().hex
     said: TurnBody = fields
-    queue_id = fields.queue_id
+    queue_id, address = fields.queue_id, NOWHERE
     if fields.go_on is not None:
         read = _NOTHING_SAID
     else:
         if queue_id is not None:
-            body, said = await _queued(log, target, queue_id, fields)
-        read = await read_ask(log, target, body, said, turn_id)
+            body, said, address = await _queued(log, target, queue_id, fields)
+        read = await read_ask(log, target, body, said, turn_id, address)
     if read.start is not None and begin is not None and begin.turn_id is None:
         detail = "a request with new text begins a turn, which needs an id"
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("begin", "turn_id"))])
@@ -192,12 +192,12 @@ async def _asked(
 
 async def _queued(
     log: Turnlog, target: Target, queue_id: str, fields: DispatchBody
-) -> tuple[RawBody, TurnBody]:
-    """Return an input that waited, with what is known of it by now."""
-    stored = await log.read(lambda connection: input_of(connection, target, queue_id))
+) -> tuple[RawBody, TurnBody, Address]:
+    """Return an input that waited, with what is known of it by now, and where its answer goes."""
+    _, stored, address = await log.read(lambda connection: input_of(connection, target, queue_id))
     body = RawBody(stored, parse(stored))
     said = body.valid(QueuedBody if b'"owner"' in stored else TurnBody)
-    return body, said.model_copy(update={"head": fields.head})
+    return body, said.model_copy(update={"head": fields.head}), address
 
 
 def _waiting(body: RawBody) -> bytes:

@@ -52,11 +52,14 @@ class InputQueued:
 
     Attributes:
         steers: The turn that it is to be told to while it runs; its own is the next best.
+        lane_id, reply_to: Where its answer goes, as of a `turn-started`.
     """
 
     queue_id: str
     request: object
     steers: str | None = None
+    lane_id: str | None = None
+    reply_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

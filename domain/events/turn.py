@@ -10,11 +10,18 @@ HistorySent: TypeAlias = Literal["full", "minimal", "resume", "answer", "answer+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted:
-    """A turn began, usually with one fresh user message."""
+    """A turn began, usually with one fresh user message.
+
+    Attributes:
+        lane_id: The lane that it came by, and that its answer goes back to.
+        reply_to: The platform's id of the message that it answers there.
+    """
 
     turn_id: str
     messages: tuple[Message, ...] = ()
     history_sent: HistorySent | None = None
+    lane_id: str | None = None
+    reply_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -13,6 +13,21 @@ from domain.recorded import ProducerStamp
 from domain.state import Head
 from infrastructure.hosting.compared import Compared
 from projections.comparing.told import Form, Told
+
+
+class Address(NamedTuple):
+    """Where the answer to a request goes.
+
+    Attributes:
+        lane_id: The lane that it came by.
+        reply_to: The platform's id of the message that is answered there.
+    """
+
+    lane_id: str | None = None
+    reply_to: str | None = None
+
+
+NOWHERE: Final = Address()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +103,7 @@ class Ask:
         came_ms: When it came, by a clock that only rises.
         lease_s: How long the turn's lease is.
         batch: The place of the turn's first batch in its producer's sequence.
+        lane_id, reply_to: Where its answer goes; `start` says the same.
     """
 
     shape: Shape
@@ -111,6 +127,8 @@ class Ask:
     came_ms: float | None = None
     lease_s: int = 30
     batch: Batch | None = None
+    lane_id: str | None = None
+    reply_to: str | None = None
 
     @property
     def producer(self) -> ProducerStamp | None:

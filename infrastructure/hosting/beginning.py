@@ -94,6 +94,8 @@ def _set_aside(request: Request, found: Found, decision: Queue | Steer) -> Dispa
             queue_id=means.queue_id,
             request=RawJson(means.request),
             steers=found.state.head.turn_id if isinstance(decision, Steer) else None,
+            lane_id=ask.lane_id,
+            reply_to=ask.reply_to,
         )
         steps.append(c.Note(event=queued, proposed=ask.batch is not None))
     if not steps:
@@ -121,7 +123,7 @@ def _in_line(request: Request, found: Found, decision: Begin) -> Begin | Queue:
     if first is None:
         return decision
     if not ask.in_line:
-        raise InputsBefore(first[0])
+        raise InputsBefore(first.queue_id)
     return Queue(behind="turn")
 
 

@@ -10,13 +10,15 @@ from domain import commands as c
 from domain import events as e
 from domain.dispatch.kinds import PURE_ANSWERS
 from domain.dispatch.outcomes import Cold, Deliver, Live, Resume, Step
-from domain.raw_json import dumped
+from domain.json_text import JsonValue, dump
 from domain.state import Gate
+from infrastructure.hosting.asking import Address, Ask
 from infrastructure.hosting.became import Dispatched, Request, label_of
 from infrastructure.hosting.carrying import steps_before, steps_of_outcome
 from infrastructure.hosting.carrying_out import carried_out, lease
 from infrastructure.hosting.seeds import unconsumed
 from infrastructure.hosting.situating import Found
+from infrastructure.proposing import proposal_of
 
 _DECIDED = frozenset({"allowed", "denied", "denied-by-policy", "answered"})
 
@@ -36,7 +38,7 @@ def delivered(request: Request, found: Found, decision: Deliver) -> Dispatched:
     steps = steps_before(found, ask, decision.before)
     if Step.INTERRUPT_LOST in decision.before and outcome is not None:
         turn_id = ask.turn_id
-        steps.append(c.Record(proposal=_going_on(turn_id)))
+        steps.append(c.Record(proposal=_going_on(turn_id, _address(found, ask))))
     if decision.continuation == "external" and steps and turn_id is not None:
         ready = e.ContinuationReady(turn_id=turn_id, gate_ids=tuple(_gate_ids(found)))
         steps.append(c.Note(event=ready))
@@ -93,11 +95,18 @@ def turn_of(found: Found) -> str | None:
     return named or found.state.head.turn_id
 
 
-def _going_on(turn_id: str) -> c.Proposal:
+def _address(found: Found, ask: Ask) -> Address:
+    """Return where the answer of a turn goes that goes on with another: where that one's did."""
+    turn = found.state.turns.get(turn_of(found) or "")
+    said = ask if turn is None else turn
+    return Address(said.lane_id, said.reply_to)
+
+
+def _going_on(turn_id: str, address: Address) -> c.Proposal:
     """Return the start of a turn that goes on with one whose owner was lost."""
-    event = e.TurnStarted(turn_id=turn_id, messages=(), history_sent="answer")
-    body = dumped({"turn_id": turn_id, "messages": [], "history_sent": "answer"})
-    return c.Proposal(event=event, body=body)
+    said: dict[str, JsonValue] = {"turn_id": turn_id, "messages": [], "history_sent": "answer"}
+    said |= {name: value for name, value in address._asdict().items() if value is not None}
+    return proposal_of("turn-started", dump(said))
 
 
 def _gate_ids(found: Found) -> Sequence[str]:

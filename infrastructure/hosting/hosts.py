@@ -4,7 +4,6 @@ Each is done under the session's lock, as a request is taken: one at a time.
 """
 
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Final
@@ -20,15 +19,15 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.deleting import DELETED
 from infrastructure.harness.port import Answer
-from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.asking import NOWHERE, Ask
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live
-from infrastructure.hosting.queueing import PASSING, next_input
+from infrastructure.hosting.queueing import PASSING, Waiting, next_input
 from infrastructure.hosting.recovery import Recovery
 from infrastructure.hosting.seeds import UNANSWERED
-from infrastructure.hosting.steered import next_steered
+from infrastructure.hosting.steered import Read, next_steered
 from infrastructure.hosting.taking import Taking
 from infrastructure.hosting.took import Took
 from infrastructure.pool.seats import SeatKey
@@ -49,7 +48,7 @@ class Hosting:
         log: Turnlog,
         launching: Launching,
         configurations: Configurations,
-        read: Callable[[Target, bytes], Awaitable[Ask]],
+        read: Read,
     ) -> None:
         """Take the log, what runs turns, what knows configurations, and what reads requests."""
         self._read: Final = read
@@ -135,7 +134,7 @@ class Hosting:
         Raises:
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
-        ask = await self._read(target, request)
+        ask = await self._read(target, request, NOWHERE)
         return await self.take(target, replace(ask, owner=self.owner), Caller())
 
     async def next_input(self, live: Live, passed: set[str]) -> Steered | None:
@@ -158,25 +157,24 @@ class Hosting:
             not self._launching.here.deletions.covers(key)
             and (queued := await self._log.read(lambda c: next_input(c, target))) is not None
         ):
-            queue_id, request = queued
             try:
-                word = await self._not_begun(target, queue_id, request)
+                word = await self._not_begun(target, queued)
                 if word is None:
                     return
-                await self.recall(target, queue_id, word, Caller())
+                await self.recall(target, queued.queue_id, word, Caller())
             except (InputStarted, NoSuchSession, SessionDeleting):
                 return  # somebody else was faster
 
-    async def _not_begun(self, target: Target, queue_id: str, request: bytes) -> str | None:
+    async def _not_begun(self, target: Target, queued: Waiting) -> str | None:
         """Have an input become a turn; return why it can become none, by a word.
 
         Raises:
             InputStarted, NoSuchSession, SessionDeleting: it waits no more.
         """
         try:
-            ask = await self._read(target, request)
+            ask = await self._read(target, queued.request, queued.address)
             took = await self.take(
-                target, replace(_waited(ask), owner=self.owner, queue_id=queue_id), Caller()
+                target, replace(_waited(ask), owner=self.owner, queue_id=queued.queue_id), Caller()
             )
         except (InputStarted, NoSuchSession, SessionDeleting):
             raise

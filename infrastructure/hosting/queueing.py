@@ -1,7 +1,7 @@
 """Which inputs of a session wait, and which one is next?"""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, exists, func, select, text
 
@@ -12,6 +12,7 @@ from domain.refusals import NoSuchInput, NoSuchSession
 from domain.state import QueuedInput
 from infrastructure import tables as t
 from infrastructure.command_handler import Target
+from infrastructure.hosting.asking import NOWHERE, Address
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import fact_at
 from infrastructure.reading.sessions import session_head
@@ -32,6 +33,19 @@ _WAITING: Final = Prepared(
         .order_by(t.queue.c.queued_version)
     )
 )
+
+
+class Waiting(NamedTuple):
+    """An input that waits, or waited.
+
+    Attributes:
+        request: What it asked for.
+        address: Where its answer goes.
+    """
+
+    queue_id: str
+    request: bytes
+    address: Address = NOWHERE
 
 
 def held(session_key: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
@@ -63,8 +77,8 @@ def waiting(connection: Connection, key: int) -> Sequence[QueuedInput]:
     return [queued_of(row) for row in _WAITING.run(connection, {"session_key": key})]
 
 
-def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | None:
-    """Return the id of the input that waits longest, and what it asked for; None if none does.
+def next_input(connection: Connection, target: Target) -> Waiting | None:
+    """Return the input that waits longest, and what it asked for; None if none does.
 
     One that waits for a runner is for the runner to take: it has an owner, and none comes before.
     After a rewind all wait until somebody begins a turn: they were meant for another history.
@@ -76,16 +90,15 @@ def next_input(connection: Connection, target: Target) -> tuple[str, bytes] | No
     if not head.queued or _is_held(connection, key):
         return None
     for each in waiting(connection, key):
-        fact = fact_at(connection, key, each.queued_version)
-        request = _request_of(fact)
-        return None if _owner(request) is not None else (each.queue_id, request)
+        first = _waiting(connection, key, each)
+        return None if _owner(first.request) is not None else first
     return None
 
 
 def steering_input(
     connection: Connection, target: Target, turn_id: str, passed: Collection[str]
-) -> tuple[str, bytes] | None:
-    """Return the id of the input that waits longest to be told to a turn, and what it asked for.
+) -> Waiting | None:
+    """Return the input that waits longest to be told to a turn, and what it asked for.
 
     None if none does, but those in `passed`.
 
@@ -95,12 +108,12 @@ def steering_input(
     key, head, _ = session_head(connection, target)
     for each in waiting(connection, key) if head.queued else ():
         if each.steers == turn_id and each.queue_id not in passed:
-            return each.queue_id, _request_of(fact_at(connection, key, each.queued_version))
+            return _waiting(connection, key, each)
     return None
 
 
-def input_of(connection: Connection, target: Target, queue_id: str) -> bytes:
-    """Return what an input asked for, whether it still waits or not.
+def input_of(connection: Connection, target: Target, queue_id: str) -> Waiting:
+    """Return an input, and what it asked for, whether it still waits or not.
 
     Raises:
         NoSuchInput: the session has no such input.
@@ -110,7 +123,7 @@ def input_of(connection: Connection, target: Target, queue_id: str) -> bytes:
     row = QUEUED.run(connection, {"session_key": key, "queue_id": queue_id}).first()
     if row is None:
         raise NoSuchInput
-    return _request_of(fact_at(connection, key, queued_of(row).queued_version))
+    return _waiting(connection, key, queued_of(row))
 
 
 def known_input(connection: Connection, target: Target, queue_id: str) -> QueuedInput | None:
@@ -124,9 +137,12 @@ def known_input(connection: Connection, target: Target, queue_id: str) -> Queued
     return None if row is None else queued_of(row)
 
 
-def _request_of(fact: e.Fact | None) -> bytes:
-    request = fact.request if isinstance(fact, e.InputQueued) else None
-    return request if isinstance(request, RawJson) else b"{}"
+def _waiting(connection: Connection, key: int, queued: QueuedInput) -> Waiting:
+    fact = fact_at(connection, key, queued.queued_version)
+    if not isinstance(fact, e.InputQueued):
+        return Waiting(queued.queue_id, b"{}")
+    request = fact.request if isinstance(fact.request, RawJson) else b"{}"
+    return Waiting(queued.queue_id, request, Address(fact.lane_id, fact.reply_to))
 
 
 def _owner(request: bytes) -> str | None:

@@ -14,7 +14,7 @@ from domain.json_text import JsonValue, dump
 from domain.messages import CONFIGURATION
 from domain.refusals import InvalidValue
 from infrastructure.hosting.answers import Answer, answers_in, answers_of_body, approval_in
-from infrastructure.hosting.asking import ClientHistory
+from infrastructure.hosting.asking import NOWHERE, Address, ClientHistory
 from infrastructure.hosting.cleaning import cleaned
 from infrastructure.hosting.prior_facts import written
 from infrastructure.proposing import proposal_of
@@ -91,10 +91,13 @@ def heard(messages: Sequence[JsonValue], form: Form | None = None) -> Heard:
     return Heard(form=known, messages=tuple(_joined(found)))
 
 
-def start_of(heard: Heard, shape: Shape, turn_id: str) -> Proposal | None:
+def start_of(
+    heard: Heard, shape: Shape, turn_id: str, address: Address = NOWHERE
+) -> Proposal | None:
     """Return the start of the turn that the new message begins; None if there is none.
 
-    Its files go beside the log; answers that stand in it are no words of it.
+    Its files go beside the log; answers that stand in it are no words of it. `address` says where
+    the turn's answer goes.
 
     Raises:
         InvalidValue: an attachment is none.
@@ -113,6 +116,7 @@ def start_of(heard: Heard, shape: Shape, turn_id: str) -> Proposal | None:
         "messages": [message],
         "history_sent": shape.kind,
     }
+    said |= {name: value for name, value in address._asdict().items() if value is not None}
     return proposal_of("turn-started", dump(said))
 
 

@@ -12,7 +12,7 @@ from domain.refusals import Refusal
 from infrastructure.blobs import put
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.asking import Address, Ask
 from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.patience import patiently
@@ -20,7 +20,7 @@ from infrastructure.hosting.queueing import steering_input
 from infrastructure.reading.files import with_files_of
 from infrastructure.runner import Attempt
 
-Read = Callable[[Target, bytes], Awaitable[Ask]]
+Read = Callable[[Target, bytes, Address], Awaitable[Ask]]
 
 
 async def next_steered(
@@ -35,9 +35,9 @@ async def next_steered(
             found = await patiently(log, lambda c: steering_input(c, target, turn_id, passed))
             if found is None:
                 return None
-            queue_id, request = found
+            queue_id, request, address = found
             try:
-                return await _told(log, target, queue_id, await read(target, request))
+                return await _told(log, target, queue_id, await read(target, request, address))
             except Refusal:
                 passed.add(queue_id)
     except UNREACHABLE:

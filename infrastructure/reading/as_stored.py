@@ -91,7 +91,7 @@ class _Reader:
         members: Members = from_json(body, allow_inf_nan=False)
         if "message" in members and len(members) == 2:  # noqa: PLR2004
             message = members["message"]
-        elif "messages" in members and len(members) == 2 + ("history_sent" in members):
+        elif "messages" in members and members.keys() <= _STARTS:
             message = members["messages"][item]
         elif "output" in members:
             return members["turn_id"], "tool", self._result(members, body, version)
@@ -175,6 +175,7 @@ def _opaque(members: Members, body: bytes, name: str) -> str:
     return body[found.end() :].rstrip()[:-1].rstrip().decode()
 
 
+_STARTS: Final = frozenset({"turn_id", "messages", "history_sent", "lane_id", "reply_to"})
 _STATES: Final = (('"live"', '"archived"'), ('"rewound"', '"rewound"'))
 _FLAGS: Final = {False: "false", True: "true"}
 _OUTCOMES: Final = frozenset({"completed", "failed", "denied"})

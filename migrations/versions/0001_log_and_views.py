@@ -381,6 +381,8 @@ def upgrade() -> None:
         sa.Column("path_reason", sa.String(), nullable=True),
         sa.Column("history_from", sa.String(), nullable=True),
         sa.Column("total_ms", sa.BigInteger(), nullable=True),
+        sa.Column("lane_id", sa.String(), nullable=True),
+        sa.Column("reply_to", sa.String(), nullable=True),
         sa.Column("project_id", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("session_key", "turn_id", name=op.f("pk_turns")),
     )

@@ -81,6 +81,27 @@ def test_a_turn_begins_with_a_message_or_an_answer() -> None:
     given(OPENED).when(answer).then(answer)
 
 
+def test_a_turn_says_where_its_answer_goes() -> None:
+    turn = e.TurnStarted(
+        turn_id="t1", messages=(message("a"),), lane_id="0f" * 16, reply_to="é" * 512
+    )
+    given(OPENED).when(turn).then(turn)
+    known = given(OPENED, turn).state.turns["t1"]
+    assert (known.lane_id, known.reply_to) == ("0f" * 16, "é" * 512)
+
+
+@pytest.mark.parametrize("lane_id", ["", "0F" * 16, "0f" * 15, "0f" * 16 + "\n", "g" * 32])
+def test_a_lane_is_named_by_32_digits(lane_id: str) -> None:
+    turn = e.TurnStarted(turn_id="t1", messages=(message("a"),), lane_id=lane_id)
+    given(OPENED).when(turn).then_refused(InvalidValue, "lane_id")
+
+
+@pytest.mark.parametrize("reply_to", ["", "a" * 513, "a\0", "a\nb", "\ud800"])
+def test_what_is_replied_to_is_a_short_line(reply_to: str) -> None:
+    turn = e.TurnStarted(turn_id="t1", messages=(message("a"),), reply_to=reply_to)
+    given(OPENED).when(turn).then_refused(InvalidValue, "reply_to")
+
+
 def test_a_turn_begins_with_whole_user_input() -> None:
     given(OPENED).when(started("t1", message("a"), message("b", "assistant"))).then_refused(
         InvalidValue, "messages", 1, "role"

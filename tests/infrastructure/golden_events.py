@@ -98,7 +98,13 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
     "seat-close-requested": e.SeatCloseRequested(
         seat_id="seat-1", owner="runner-1", reason="history"
     ),
-    "input-queued": e.InputQueued(queue_id="q1", request=RawJson(b'{"messages":[]}'), steers="t1"),
+    "input-queued": e.InputQueued(
+        queue_id="q1",
+        request=RawJson(b'{"messages":[]}'),
+        steers="t1",
+        lane_id="0a" * 16,
+        reply_to="1718000000.42",
+    ),
     "input-dequeued": e.InputDequeued(queue_id="q1", turn_id="t2"),
     "input-recalled": e.InputRecalled(queue_id="q1", reason="recalled"),
     "turn-started": e.TurnStarted(
@@ -117,6 +123,8 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
             ),
         ),
         history_sent="minimal",
+        lane_id="0a" * 16,
+        reply_to="1718000000.42",
     ),
     "turn-completed": e.TurnCompleted(
         turn_id="t1", stop_reason="end_turn", record_count=4, timings=RawJson(b'{"total":12.50}')
