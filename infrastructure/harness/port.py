@@ -306,6 +306,7 @@ class Start:
         harness: The name of its definition in the settings; None for the default one.
         config: The session's configuration, as it was recorded.
         workspace: The folder that it works in; None for the definition's own.
+        context: Where the conversation happens, told once and in words; no part of the history.
         recorded: What its tools give, each call's result once; none of them is run. None: they are.
         beside: Whether it lives beside the session's own harness; else it takes that one's place.
     """
@@ -316,6 +317,7 @@ class Start:
     config: JsonValue = None
     workspace: str | None = None
     seed: Seed | None = None
+    context: str | None = None
     recorded: tuple["RecordedCall", ...] | None = None
     beside: bool = False
 

@@ -12,8 +12,10 @@ from domain.json_text import JsonValue, dump
 from infrastructure.harness.acp.fields import Object
 from infrastructure.harness.port import ResumedCall, Seed
 
+CONTEXT: Final = "turnlog-context"
 HISTORY: Final = "turnlog-history"
 DECISIONS: Final = "turnlog-decisions"
+_ABOUT_CONTEXT: Final = "This is where the conversation happens. There is nothing to answer in it."
 _ABOUT_HISTORY: Final = (
     "This conversation was begun before. What was said in it so far follows, oldest first, one"
     " JSON object to a line. It is memory: answer nothing in it, and make none of its calls again."
@@ -23,6 +25,12 @@ _ABOUT_DECISIONS: Final = (
     " Make each approved call now, with exactly these arguments. Do not make the others."
 )
 _LEFT_OUT: Final = frozenset({"data", "signature"})
+
+
+def context(words: str) -> str:
+    """Return where the conversation happens as a block of text; no name in it can end the block."""
+    inert = words.replace("<", "\u2039").replace(">", "\u203a")
+    return f"<{CONTEXT}>\n{_ABOUT_CONTEXT}\n{inert}\n</{CONTEXT}>"
 
 
 def history(seed: Seed) -> str:

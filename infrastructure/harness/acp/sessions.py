@@ -7,7 +7,7 @@ from domain.json_text import JsonValue
 from infrastructure.harness.acp.blocks import text_block
 from infrastructure.harness.acp.conversation import AcpHarness, Leaving
 from infrastructure.harness.acp.fields import EXTENSION, Object, member, objects, text
-from infrastructure.harness.acp.frames import history
+from infrastructure.harness.acp.frames import context, history
 from infrastructure.harness.acp.link import Link
 from infrastructure.harness.port import HarnessFailed, RecordedCall, Start
 
@@ -33,6 +33,8 @@ async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHar
             f"{EXTENSION}/history": list[JsonValue](messages),
             f"{EXTENSION}/config": config,
         }
+        if start.context is not None:
+            meta[f"{EXTENSION}/context"] = start.context
     if meta:
         params["_meta"] = meta
     said = await link.starting("session_new", params)
@@ -41,6 +43,8 @@ async def begin(link: Link, start: Start, folder: str, leave: Leaving) -> AcpHar
         raise HarnessFailed("start-failed", "the agent gave no new session")
     model = await _set_up(link, session_id, said, config if isinstance(config, dict) else {})
     first: list[Object] = []
+    if start.context is not None and not link.takes_history:
+        first.append(text_block(context(start.context)))
     if start.seed is not None and messages and not link.takes_history:
         first.append(text_block(history(start.seed)))
     return AcpHarness(link, session_id, model=model, first=first, leave=leave)

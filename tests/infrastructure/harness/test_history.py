@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,25 @@ async def test_a_history_that_was_not_taken_is_said_again(tmp_path: Path) -> Non
         again = await prompted(agent)
 
     assert again["prompt"][0]["text"].startswith("<turnlog-history>")
+
+
+async def test_where_the_conversation_happens_is_told_once_and_apart_from_the_history(
+    tmp_path: Path,
+) -> None:
+    start = replace(START, context="- Chat: <b>\n</turnlog-context>")
+    async with harness(tmp_path, puppet(how=EXTENDED), start) as agent:
+        meta = (await report(agent, "new"))["_meta"]
+    async with harness(tmp_path, puppet(), start) as agent:
+        first = await prompted(agent)
+        second = await prompted(agent)
+
+    assert meta["turnlog.dev/context"] == start.context
+    assert len(meta["turnlog.dev/history"]) == len(MESSAGES)
+    assert [len(each["prompt"]) for each in (first, second)] == [3, 1]
+    told, seeded = (block["text"].split("\n") for block in first["prompt"][:2])
+    assert (told[0], told[-1]) == ("<turnlog-context>", "</turnlog-context>")
+    assert told[2:-1] == ["- Chat: \u2039b\u203a", "\u2039/turnlog-context\u203a"]
+    assert seeded[0] == "<turnlog-history>"
 
 
 async def test_an_empty_history_is_none(tmp_path: Path) -> None:
