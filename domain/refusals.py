@@ -130,10 +130,10 @@ class SessionFull(Refusal):
 
 
 class VersionMoved(Refusal):
-    """The session is not at the version that the caller saw."""
+    """The session, or what is set, is not at the version that the caller saw."""
 
-    def __init__(self, expected: int, actual: int) -> None:
-        super().__init__(f"expected version {expected}; the session is at {actual}")
+    def __init__(self, expected: int, actual: int, what: str = "the session") -> None:
+        super().__init__(f"expected version {expected}; {what} is at {actual}")
         self.expected = expected
         self.actual = actual
 
@@ -491,6 +491,20 @@ class ImportConflict(Refusal):
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
+
+
+class NoSuchLane(Refusal):
+    """The lane does not exist in this project, was given up, or has moved."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such lane in this project")
+
+
+class LaneIsSuspended(Refusal):
+    """Nothing is gone on with in the lane; whoever comes next gets a new session."""
+
+    def __init__(self) -> None:
+        super().__init__("the lane is suspended: the next message begins a new session")
 
 
 ALL: Sequence[type[Refusal]] = tuple(Refusal.__subclasses__())

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from domain import events as e
+from domain.events import lane
 
 Affects: TypeAlias = Literal["history", "none"]
 
@@ -31,6 +32,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "approval-mode-set": Kind(e.ApprovalModeSet, 1, "none"),
         "session-archived": Kind(e.SessionArchived, 1, "none"),
         "session-unarchived": Kind(e.SessionUnarchived, 1, "none"),
+        "session-pinned": Kind(e.SessionPinned, 1, "none"),
         "session-deleted": Kind(e.SessionDeleted, 1, "none"),
         "session-restored": Kind(e.SessionRestored, 1, "none"),
         "session-purged": Kind(e.SessionPurged, 1, "none"),
@@ -78,6 +80,34 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 )
 NAMES: Final[Mapping[type[e.SessionEvent], str]] = MappingProxyType(
     {kind.event: name for name, kind in KINDS.items()}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneKind:
+    """One stored event type of lanes: its class, and the newest schema number."""
+
+    event: type[lane.LaneEvent]
+    schema: int
+
+
+LANE_KINDS: Final[Mapping[str, LaneKind]] = MappingProxyType(
+    {
+        "lane-opened": LaneKind(lane.LaneOpened, 1),
+        "lane-bound": LaneKind(lane.LaneBound, 1),
+        "lane-reset": LaneKind(lane.LaneReset, 1),
+        "lane-switched": LaneKind(lane.LaneSwitched, 1),
+        "lane-suspended": LaneKind(lane.LaneSuspended, 1),
+        "lane-resume-marked": LaneKind(lane.LaneResumeMarked, 1),
+        "lane-resume-cleared": LaneKind(lane.LaneResumeCleared, 1),
+        "lane-moved": LaneKind(lane.LaneMoved, 1),
+        "lane-pinned": LaneKind(lane.LanePinned, 1),
+        "lane-pruned": LaneKind(lane.LanePruned, 1),
+    }
+)
+"""The facts of lanes, whose streams are their own; they change no session's history."""
+LANE_NAMES: Final[Mapping[type[lane.LaneEvent], str]] = MappingProxyType(
+    {kind.event: name for name, kind in LANE_KINDS.items()}
 )
 PRODUCIBLE: Final = frozenset(
     {

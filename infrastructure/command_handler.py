@@ -207,7 +207,7 @@ class CommandHandler:
             project_id=target.project_id,
             session_id=target.session_id,
             now=self._now(),
-            mint=_mint,
+            mint=mint,
             encode=encode,
             actor=caller.actor,
             trace_id=caller.trace_id,
@@ -276,7 +276,7 @@ def _open_turn(state: State) -> Turn | None:
     return None if turn_id is None else state.turns.get(turn_id)
 
 
-def _mint() -> tuple[str, bytes]:
+def mint() -> tuple[str, bytes]:
     """Return a new event id (a random UUID) and a new salt."""
     random = urandom(32)
     digits = random[:16].hex()

@@ -5,7 +5,7 @@ gives them back the same way. There is no way to change or remove one.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from eventsourcing.application import Application
 from eventsourcing.domain import DomainEventProtocol
@@ -36,8 +36,7 @@ from infrastructure.mapper import (
     recorded_of,
     whole_body,
 )
-from infrastructure.recorder import EVERYTHING, LogRecorder, find_key, stream_facts
-from infrastructure.writing import Writing
+from infrastructure.recorder import EVERYTHING, LogRecorder, Written, find_key, stream_facts
 
 PAGE: Final = 500
 
@@ -118,6 +117,25 @@ class SessionLog(Application[str]):
         raise NotOffered
 
 
+class Appending(Written, Protocol):
+    """What is appended to a stream: of a session, or of a lane."""
+
+    @property
+    def project_id(self) -> str:
+        """Return the project."""
+        ...
+
+    @property
+    def session_id(self) -> str:
+        """Return the stream's name."""
+        ...
+
+    @property
+    def placed(self) -> list[Recorded]:
+        """Return the facts with their positions, once they are written."""
+        ...
+
+
 class EventLog:
     """Append facts, read them back."""
 
@@ -125,7 +143,7 @@ class EventLog:
         self._database: Final = database
         self.application: Final = SessionLog(database)
 
-    def append(self, writing: Writing) -> list[Recorded]:
+    def append(self, writing: Appending) -> list[Recorded]:
         """Write the facts of `writing`, all or none; return them with their positions.
 
         Raises:

@@ -7,7 +7,7 @@ log stays below the oldest running transaction, so that none misses an event tha
 
 from collections.abc import Sequence
 from threading import Event
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from eventsourcing.persistence import (
@@ -23,7 +23,7 @@ from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy import exc as sa_exc
 
 from domain.events import SessionForked, SessionPurged
-from domain.recorded import GENESIS, Envelope, ProducerStamp
+from domain.recorded import GENESIS, Envelope, ProducerStamp, Recorded
 from infrastructure import tables as t
 from infrastructure.blobs import completed
 from infrastructure.commit import ORDINAL_BITS
@@ -32,7 +32,6 @@ from infrastructure.event_ids import spelt
 from infrastructure.mapper import StoredFact, originator
 from infrastructure.prepared import Prepared
 from infrastructure.serialization import decode
-from infrastructure.writing import Writing, write
 
 TICK_S: Final = 0.02
 HORIZON: Final = (
@@ -96,6 +95,19 @@ PURGED: Final = "session-purged"
 EVERYTHING: Final = 2**31 - 1
 
 
+class Written(Protocol):
+    """What one commit writes of a stream, with its views."""
+
+    @property
+    def facts(self) -> Sequence[Recorded]:
+        """Return the facts."""
+        ...
+
+    def write(self) -> Sequence[int]:
+        """Write it all, and return the positions."""
+        ...
+
+
 class LogRecorder(ApplicationRecorder):
     """Keeps stored facts in `events` and `bodies`."""
 
@@ -113,11 +125,11 @@ class LogRecorder(ApplicationRecorder):
             IntegrityError: a version is taken.
             Contended: the head moved on, or its last writer is younger.
         """
-        writing: Writing = kwargs["writing"]
+        writing: Written = kwargs["writing"]
         if len(writing.facts) != len(stored_events):
             raise ProgrammingError("the stored events are not those that are written")
         try:
-            return write(writing)
+            return writing.write()
         except sa_exc.IntegrityError as error:
             raise IntegrityError("another writer took this version") from error
 

@@ -119,7 +119,12 @@ def event_of(type_: str, members: Mapping[str, object]) -> SessionEvent:
 
 def encode(decided: Decided) -> bytes:
     """Return the stored JSON of an event that turnlog made itself; defaults are left out."""
-    return dumped(_plain(decided.event))
+    return encoded(decided.event)
+
+
+def encoded(event: object) -> bytes:
+    """Return a fact's JSON; defaults are left out."""
+    return dumped(_plain(event))
 
 
 def _plain(value: object) -> object:

@@ -4,7 +4,7 @@
 only once its session is purged. `blobs` are what bodies name by digest; `blob_references` say which
 event names which, and the `held` ones have to be there. `store`, `producers`, `idempotency` and
 `title_numbers` keep the log's own affairs; so do `runs`, the leases of running turns, which no
-backup holds.
+backup holds. `project_settings` are what each project wants.
 Everything in `VIEWS` is folded from the log and can be dropped and folded again; what followers
 fold has a row for each generation, of which `followers` says which is read. Times are microseconds
 since 1970, hashes 32 raw bytes, event ids 16. In what has many rows the widest columns of a fixed
@@ -253,6 +253,17 @@ agreements = Table(
     Index("ix_agreements_newest", "project_id", "last_at", "session_key"),
 )
 
+project_settings = Table(
+    "project_settings",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("actor", String),
+)
+
 heads = Table(
     "heads",
     metadata,
@@ -308,6 +319,8 @@ heads = Table(
     Column("resume_turn", String),
     Column("resume_reason", String),
     Column("resume_at", BigInteger, nullable=False),
+    Column("archived_reason", String),
+    Column("pinned", Boolean, nullable=False),
     Index("ix_heads_newest", "project_id", "updated_at", "session_key"),
     Index("ix_heads_status", "project_id", "status", "updated_at", "session_key"),
 )
@@ -733,6 +746,64 @@ Index(
 )
 
 TRUTH: Final = (streams, events, bodies)
+lanes = Table(
+    "lanes",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("lane_id", String, nullable=False),
+    Column("last_xid", BigInteger, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("status", String, nullable=False),
+    Column("lane_key", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("chat_type", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("source", LargeBinary, nullable=False),
+    Column("policy", LargeBinary, nullable=False),
+    Column("session_id", String, nullable=False),
+    Column("previous_session_id", String),
+    Column("bound_at", BigInteger, nullable=False),
+    Column("suspended_reason", String),
+    Column("resume_reason", String),
+    Column("resume_at", BigInteger, nullable=False),
+    Column("reset_reason", String),
+    Column("reset_at", BigInteger, nullable=False),
+    Column("had_activity", Boolean, nullable=False),
+    Column("moved_to", String),
+    Column("follows", Boolean, nullable=False),
+    Column("moved_from", String),
+    Column("pinned", Boolean, nullable=False),
+    Column("unreadable", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Index("ux_lanes_lane_id", "project_id", "lane_id", unique=True),
+    Index("ix_lanes_lane_key", "project_id", "lane_key"),
+    Index("ix_lanes_owner", "project_id", "owner"),
+    Index("ix_lanes_session_id", "project_id", "session_id"),
+)
+
+lane_sessions = Table(
+    "lane_sessions",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("session_id", String, primary_key=True),
+    Column("bound_version", Integer, nullable=False),
+    Column("bound_at", BigInteger, nullable=False),
+    Column("reason", String, nullable=False),
+)
+
+lane_activity = Table(
+    "lane_activity",
+    metadata,
+    Column("session_key", Integer, primary_key=True),
+    Column("project_id", String, nullable=False),
+    Column("touched_at", BigInteger, nullable=False),
+    Index("ix_lane_activity_newest", "project_id", "touched_at", "session_key"),
+)
+
 VIEWS: Final = (
     heads,
     turns,
@@ -747,3 +818,6 @@ VIEWS: Final = (
     queue,
     lineages,
 )
+
+LANE_VIEWS: Final = (lanes, lane_sessions)
+"""Folded from the streams of lanes. `session_key` is the key of the lane's own stream."""

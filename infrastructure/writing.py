@@ -93,6 +93,10 @@ class Writing:
     lineage: Lineage = ()
     placed: list[Recorded] = field(default_factory=list[Recorded])
 
+    def write(self) -> list[int]:
+        """Write it all, as `write` does."""
+        return write(self)
+
 
 def write(writing: Writing) -> list[int]:
     """Write it all; return the positions, and leave the facts with them in `placed`.
@@ -110,8 +114,7 @@ def write(writing: Writing) -> list[int]:
         end_pipeline(connection)  # what goes wrong is told here
     commit.sessions.add((writing.project_id, writing.session_id))
     if session_key is None:
-        names = {"project_id": writing.project_id, "session_id": writing.session_id}
-        session_key = int(_INSERT_STREAM.run(connection, names).scalar_one())
+        session_key = new_stream(connection, writing.project_id, writing.session_id)
         note(connection, session_key, writing.lineage)
     xid = _write_head(writing, session_key, known, quick=quick)
     commit.check()
@@ -122,12 +125,7 @@ def write(writing: Writing) -> list[int]:
     _place_knowledge(writing, session_key)
     if any(fact.blobs for fact in writing.facts):
         _keep_blobs(writing, session_key)
-    events = [event_row(fact, session_key) for fact in writing.placed]
-    bodies = [
-        (session_key, fact.version, fact.salt, fact.body)
-        for fact in writing.placed
-        if fact.body is not None
-    ]
+    events, bodies = _rows(session_key, writing.placed)
     if len(events) >= COPIED_FROM and connection.dialect.name == "postgresql":
         copy_rows(connection, t.events, events)
         copy_rows(connection, t.bodies, bodies)
@@ -139,6 +137,31 @@ def write(writing: Writing) -> list[int]:
     session = (writing.project_id, writing.session_id)
     commit.keep(Kept(*session, session_key, writing.state, writing.seen, xid))
     return positions
+
+
+def new_stream(connection: Connection, project_id: str, name: str) -> int:
+    """Return the key of a stream that begins now."""
+    names = {"project_id": project_id, "session_id": name}
+    return int(_INSERT_STREAM.run(connection, names).scalar_one())
+
+
+def insert_facts(connection: Connection, session_key: int, placed: Sequence[Recorded]) -> None:
+    """Write facts and what they say."""
+    events, bodies = _rows(session_key, placed)
+    _INSERT_EVENT.rows(connection, events)
+    _INSERT_BODY.rows(connection, bodies)
+
+
+def _rows(
+    session_key: int, placed: Sequence[Recorded]
+) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    events = [event_row(fact, session_key) for fact in placed]
+    bodies: list[tuple[object, ...]] = [
+        (session_key, fact.version, fact.salt, fact.body)
+        for fact in placed
+        if fact.body is not None
+    ]
+    return events, bodies
 
 
 def _keep_blobs(writing: Writing, session_key: int) -> None:

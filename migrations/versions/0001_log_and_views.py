@@ -235,6 +235,8 @@ def upgrade() -> None:
         sa.Column("resume_turn", sa.String(), nullable=True),
         sa.Column("resume_reason", sa.String(), nullable=True),
         sa.Column("resume_at", sa.BigInteger(), nullable=False),
+        sa.Column("archived_reason", sa.String(), nullable=True),
+        sa.Column("pinned", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", name=op.f("pk_heads")),
     )
     op.create_index(
@@ -438,6 +440,7 @@ def upgrade() -> None:
     )
     _create_history()
     _create_writers()
+    _create_lanes()
     _create_followers()
     _create_seats()
     _forbid_changes()
@@ -466,6 +469,9 @@ def downgrade() -> None:
         "agreements",
         "heads",
         "idempotency",
+        "lane_activity",
+        "lane_sessions",
+        "lanes",
         "lineages",
         "title_numbers",
         "imports",
@@ -475,6 +481,7 @@ def downgrade() -> None:
         "messages",
         "moves",
         "producers",
+        "project_settings",
         "queue",
         "runs",
         "search_documents",
@@ -488,6 +495,70 @@ def downgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION turnlog_append_only()")
         op.execute("DROP FUNCTION turnlog_kept_until_purged()")
+
+
+def _create_lanes() -> None:
+    """Where conversations happen."""
+    op.create_table(
+        "lanes",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("lane_id", sa.String(), nullable=False),
+        sa.Column("last_xid", sa.BigInteger(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("hash", sa.LargeBinary(), nullable=False),
+        sa.Column("status", sa.String(), nullable=False),
+        sa.Column("lane_key", sa.String(), nullable=False),
+        sa.Column("platform", sa.String(), nullable=False),
+        sa.Column("chat_type", sa.String(), nullable=False),
+        sa.Column("owner", sa.String(), nullable=False),
+        sa.Column("shared", sa.Boolean(), nullable=False),
+        sa.Column("source", sa.LargeBinary(), nullable=False),
+        sa.Column("policy", sa.LargeBinary(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("previous_session_id", sa.String(), nullable=True),
+        sa.Column("bound_at", sa.BigInteger(), nullable=False),
+        sa.Column("suspended_reason", sa.String(), nullable=True),
+        sa.Column("resume_reason", sa.String(), nullable=True),
+        sa.Column("resume_at", sa.BigInteger(), nullable=False),
+        sa.Column("reset_reason", sa.String(), nullable=True),
+        sa.Column("reset_at", sa.BigInteger(), nullable=False),
+        sa.Column("had_activity", sa.Boolean(), nullable=False),
+        sa.Column("moved_to", sa.String(), nullable=True),
+        sa.Column("follows", sa.Boolean(), nullable=False),
+        sa.Column("moved_from", sa.String(), nullable=True),
+        sa.Column("pinned", sa.Boolean(), nullable=False),
+        sa.Column("unreadable", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_lanes")),
+    )
+    op.create_index("ux_lanes_lane_id", "lanes", ["project_id", "lane_id"], unique=True)
+    op.create_index("ix_lanes_lane_key", "lanes", ["project_id", "lane_key"], unique=False)
+    op.create_index("ix_lanes_owner", "lanes", ["project_id", "owner"], unique=False)
+    op.create_index("ix_lanes_session_id", "lanes", ["project_id", "session_id"], unique=False)
+    op.create_table(
+        "lane_sessions",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("bound_version", sa.Integer(), nullable=False),
+        sa.Column("bound_at", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", "session_id", name=op.f("pk_lane_sessions")),
+    )
+    op.create_table(
+        "lane_activity",
+        sa.Column("session_key", sa.Integer(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("touched_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_key", name=op.f("pk_lane_activity")),
+    )
+    op.create_index(
+        "ix_lane_activity_newest",
+        "lane_activity",
+        ["project_id", "touched_at", "session_key"],
+        unique=False,
+    )
 
 
 def _create_followers() -> None:
@@ -612,6 +683,16 @@ def _create_writers() -> None:
         sa.PrimaryKeyConstraint("project_id", "key", name=op.f("pk_idempotency")),
     )
     op.create_index("ix_idempotency_claimed_at", "idempotency", ["claimed_at"], unique=False)
+    op.create_table(
+        "project_settings",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.Column("actor", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("project_id", "name", name=op.f("pk_project_settings")),
+    )
     op.create_table(
         "runs",
         sa.Column("session_key", sa.Integer(), nullable=False),

@@ -1,0 +1,1 @@
+"""Lanes in the log: written, looked up, resolved."""
