@@ -9,7 +9,7 @@ from api.body import Body, RawBody
 from api.problems import Flaw, ProblemError
 from domain import commands as c
 from domain.canonical import canonical
-from domain.events.session import ApprovalMode, Parent
+from domain.events.session import ApprovalMode, ArchiveReason, Parent
 from domain.json_text import JsonValue, raw_members
 from domain.raw_json import RawJson, without_raw
 
@@ -59,6 +59,13 @@ class PatchBody(Body):
     config: dict[str, Any] | None = None
     approval_mode: ApprovalMode | None = None
     archived: StrictBool | None = None
+    archived_reason: Annotated[
+        ArchiveReason | None,
+        Field(description="With `archived: true`, why it ended; none: a person put it away."),
+    ] = None
+    pinned: Annotated[
+        StrictBool | None, Field(description="A pinned session is kept, however long ago it ended.")
+    ] = None
     suspended: StrictBool | None = None
 
 
@@ -127,16 +134,10 @@ def change_commands(body: RawBody) -> list[c.SessionCommand]:
     """
     patch = body.valid(PatchBody)
     raw = raw_members(body.raw)
+    _check(patch, raw)
     steps: list[c.SessionCommand] = []
-    for name in ("approval_mode", "archived", "suspended"):
-        if raw.get(name) == b"null":
-            detail = "null takes nothing away here; leave it out"
-            raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (name,))])
     if patch.archived is False:
         steps.append(c.UnarchiveSession())
-    if patch.suspended:
-        detail = "only false: a session is suspended by turns that are cut off again and again"
-        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("suspended",))])
     if patch.suspended is False:
         steps.append(c.UnsuspendSession())
     steps += _renaming(patch, raw)
@@ -144,6 +145,21 @@ def change_commands(body: RawBody) -> list[c.SessionCommand]:
         steps.append(c.ConfigureSession(config=RawJson(raw["config"])))
     if patch.approval_mode is not None:
         steps.append(c.SetApprovalMode(mode=patch.approval_mode))
+    if patch.pinned is not None:
+        steps.append(c.PinSession(pinned=patch.pinned))
     if patch.archived:
-        steps.append(c.ArchiveSession())
+        steps.append(c.ArchiveSession(reason=patch.archived_reason))
     return steps
+
+
+def _check(patch: PatchBody, raw: Mapping[str, bytes]) -> None:
+    for name in ("approval_mode", "archived", "archived_reason", "pinned", "suspended"):
+        if raw.get(name) == b"null":
+            detail = "null takes nothing away here; leave it out"
+            raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (name,))])
+    if patch.archived_reason is not None and not patch.archived:
+        detail = "only what is archived by the same request has a reason"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("archived_reason",))])
+    if patch.suspended:
+        detail = "only false: a session is suspended by turns that are cut off again and again"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, ("suspended",))])

@@ -11,6 +11,7 @@ from infrastructure.agreement import Agreement
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.sessions import SessionView
 from infrastructure.serialization import is_json
+from projections.turns import address_shape
 
 
 def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True) -> Shape:
@@ -21,6 +22,8 @@ def session_shape(view: SessionView, readiness: Readiness, *, whole: bool = True
         "title": head.title,
         "title_by": head.title_by,
         "status": head.status,
+        "archived_reason": head.archived_reason,
+        "pinned": head.pinned,
         "head": head_shape(head),
         "created_at": rfc3339(head.created_at),
         "updated_at": rfc3339(head.updated_at),
@@ -111,6 +114,7 @@ def event_json(stored: StoredFact) -> bytes:
             }
         ),
         "turn_id": envelope.turn_id,
+        **address_shape(stored.lane_id, stored.reply_to),
         "trace_id": envelope.trace_id,
         "body_digest": envelope.body_digest.hex(),
         "hash": stored.hash.hex(),

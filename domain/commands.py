@@ -16,7 +16,7 @@ from domain.events import (
     SessionEvent,
     SettlingEvent,
 )
-from domain.events.session import ApprovalMode, Parent, TitleBy
+from domain.events.session import ApprovalMode, ArchiveReason, Parent, TitleBy
 from domain.offloading import Offloaded
 from domain.raw_json import RawJson
 
@@ -60,12 +60,27 @@ class SetApprovalMode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSession:
-    """Put the session away."""
+    """Put the session away.
+
+    One that ended by an accident can be put away on purpose, and then did not end by an accident.
+
+    Attributes:
+        reason: None: a person does it.
+    """
+
+    reason: ArchiveReason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnarchiveSession:
     """Take the session out again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinSession:
+    """Keep the session, however long ago it ended; or keep it no more."""
+
+    pinned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +90,13 @@ class UnsuspendSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSession:
-    """Take the session out of sight; what runs is interrupted."""
+    """Take the session out of sight; what runs is interrupted.
+
+    Attributes:
+        reason: None: it was asked for.
+    """
+
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +288,7 @@ SessionCommand: TypeAlias = (
     | SetApprovalMode
     | ArchiveSession
     | UnarchiveSession
+    | PinSession
     | UnsuspendSession
     | DeleteSession
     | RestoreSession

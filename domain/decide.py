@@ -9,6 +9,7 @@ from domain.decide_history import check_claim, decide_fork, decide_history, inte
 from domain.decide_note import decide_note
 from domain.decide_record import decide_record
 from domain.decided import Decided, fact
+from domain.endings import outweighs
 from domain.events.session import Parent
 from domain.fields import check_id, check_name, check_title
 from domain.refusals import (
@@ -38,6 +39,7 @@ _OfPresent: TypeAlias = (
     | c.RenameSession
     | c.ConfigureSession
     | c.SetApprovalMode
+    | c.PinSession
     | c.ArchiveSession
     | c.UnarchiveSession
     | c.UnsuspendSession
@@ -81,7 +83,7 @@ def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
     match command:
         case c.Rewind() | c.Redo() | c.Compact():
             return decide_history(state, command)
-        case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode():
+        case c.RenameSession() | c.ConfigureSession() | c.SetApprovalMode() | c.PinSession():
             return _settings_changed(state.head, command)
         case c.UnsuspendSession():
             return (fact(e.SessionUnsuspended()),) if state.head.suspended else ()
@@ -96,7 +98,8 @@ def _changed(state: State, command: _OfPresent) -> tuple[Decided, ...]:
 
 
 def _settings_changed(
-    head: Head, command: c.RenameSession | c.ConfigureSession | c.SetApprovalMode
+    head: Head,
+    command: c.RenameSession | c.ConfigureSession | c.SetApprovalMode | c.PinSession,
 ) -> tuple[Decided, ...]:
     match command:
         case c.RenameSession(title=title, by=by):
@@ -110,6 +113,8 @@ def _settings_changed(
             return (fact(e.SessionConfigured(config=config)),)
         case c.SetApprovalMode(mode=mode):
             return () if head.approval_mode == mode else (fact(e.ApprovalModeSet(mode=mode)),)
+        case c.PinSession(pinned=pinned):
+            return () if head.pinned == pinned else (fact(e.SessionPinned(pinned=pinned)),)
         case _:
             assert_never(command)
 
@@ -120,14 +125,15 @@ def _ended(
 ) -> tuple[Decided, ...]:
     head = state.head
     match command:
-        case c.ArchiveSession():
+        case c.ArchiveSession(reason=reason):
             if head.turn_id is not None:
                 raise TurnInProgress(head.turn_id)
-            return () if head.status == "archived" else (fact(e.SessionArchived()),)
+            stays = head.status == "archived" and not outweighs(reason, head.archived_reason)
+            return () if stays else (fact(e.SessionArchived(reason=reason)),)
         case c.UnarchiveSession():
             return (fact(e.SessionUnarchived()),) if head.status == "archived" else ()
-        case c.DeleteSession():
-            deleted = fact(e.SessionDeleted())
+        case c.DeleteSession(reason=gone):
+            deleted = fact(e.SessionDeleted(reason=gone))
             if head.turn_id is None:
                 return (deleted,)
             return (*_stopped(state, head.turn_id, "session-deleted", None), deleted)

@@ -72,6 +72,7 @@ def evolve(state: State, fact: Recorded) -> Changes:
             | e.ApprovalModeSet()
             | e.SessionArchived()
             | e.SessionUnarchived()
+            | e.SessionPinned()
             | e.SessionDeleted()
             | e.SessionRestored()
         ) as event:
@@ -103,33 +104,20 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
     head = draft.head
     match event:
         case e.SessionOpened():
-            head = head._replace(
-                status="open",
-                title=event.title,
-                title_by="person" if event.title else None,
-                config_version=None if event.config is None else draft.version,
-                approval_mode=event.approval_mode,
-                created_at=draft.fact.envelope.recorded_at,
-                known_position=draft.fact.position,
-            )
-            if event.parent is not None:
-                head = head._replace(
-                    parent_session_id=event.parent.session_id,
-                    parent_turn_id=event.parent.turn_id,
-                    parent_call_id=event.parent.tool_call_id,
-                    agent_id=event.parent.agent_id,
-                )
+            head = _opened(draft, event)
         case e.SessionRenamed(title=title, by=by):
             head = head._replace(title=title, title_by=by if title else None)
         case e.SessionConfigured():
             head = head._replace(config_version=draft.version)
         case e.ApprovalModeSet(mode=mode):
             head = head._replace(approval_mode=mode)
-        case e.SessionArchived():
-            head = head._replace(status="archived", put_away=True)
+        case e.SessionPinned(pinned=pinned):
+            head = head._replace(pinned=pinned)
+        case e.SessionArchived(reason=reason):
+            head = head._replace(status="archived", put_away=True, archived_reason=reason)
         case e.SessionUnarchived():
             status = status_of(head._replace(put_away=False))
-            head = head._replace(status=status, put_away=False)
+            head = head._replace(status=status, put_away=False, archived_reason=None)
         case e.SessionRestored():
             head = head._replace(status=status_of(head))
         case e.SessionDeleted():
@@ -137,6 +125,26 @@ def _session_changed(draft: Draft, event: e.SessionLifecycleEvent) -> None:
         case _:
             assert_never(event)
     draft.head = head
+
+
+def _opened(draft: Draft, event: e.SessionOpened) -> Head:
+    head = draft.head._replace(
+        status="open",
+        title=event.title,
+        title_by="person" if event.title else None,
+        config_version=None if event.config is None else draft.version,
+        approval_mode=event.approval_mode,
+        created_at=draft.fact.envelope.recorded_at,
+        known_position=draft.fact.position,
+    )
+    if event.parent is None:
+        return head
+    return head._replace(
+        parent_session_id=event.parent.session_id,
+        parent_turn_id=event.parent.turn_id,
+        parent_call_id=event.parent.tool_call_id,
+        agent_id=event.parent.agent_id,
+    )
 
 
 def _turn_changed(draft: Draft, event: e.TurnEvent) -> None:

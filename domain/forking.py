@@ -67,6 +67,8 @@ def beginning(parent: State) -> State:
         resume_turn=None,
         resume_reason=None,
         resume_at=0,
+        archived_reason=None,
+        pinned=False,
     )
     return state
 

@@ -63,6 +63,8 @@ class Head(NamedTuple):
         cut_off: So many turns in a row ended with the process that ran them, none completed since.
         suspended: Whether it takes no turns, though it may be put away besides.
         resume_turn, resume_reason, resume_at: The turn that was cut off and could be gone on with.
+        archived_reason: Why it was put away; None if a person did that, or nobody.
+        pinned: Whether it is kept, however long ago it ended.
     """
 
     status: Status = "absent"
@@ -114,6 +116,8 @@ class Head(NamedTuple):
     resume_turn: str | None = None
     resume_reason: str | None = None
     resume_at: int = 0
+    archived_reason: str | None = None
+    pinned: bool = False
 
 
 class Turn(NamedTuple):

@@ -33,7 +33,7 @@ Values: TypeAlias = dict[str, object]
 Record = TypeVar("Record")
 
 _FLAGS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    Head: ("put_away", "suspended", "tail_open"),
+    Head: ("pinned", "put_away", "suspended", "tail_open"),
     Call: ("announced", "gated"),
     Seat: ("prior_was_sent",),
 }

@@ -45,7 +45,10 @@ TELLING: Final = frozenset(
         "resume-cleared",
         "resume-marked",
         "rewind-reverted",
+        "session-archived",
+        "session-deleted",
         "session-forked",
+        "session-pinned",
         "session-renamed",
         "session-suspended",
         "tool-call-completed",
@@ -60,9 +63,7 @@ TELLING: Final = frozenset(
 _PLAIN: Final = {
     "session-opened": "the session was opened",
     "session-configured": "the session was configured",
-    "session-archived": "the session was archived",
     "session-unarchived": "the session was unarchived",
-    "session-deleted": "the session was deleted",
     "session-restored": "the session was restored",
     "session-purged": "what was said in the session was destroyed",
     "session-unsuspended": "the session takes turns again",
@@ -78,6 +79,7 @@ BEARS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "approval-mode-set": ("session",),
     "session-archived": ("session",),
     "session-unarchived": ("session",),
+    "session-pinned": ("session",),
     "session-deleted": ("session",),
     "session-restored": ("session",),
     "session-purged": ("session",),
@@ -213,6 +215,12 @@ def _telling(fact: e.Fact) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one 
                 if title is None
                 else f"the session was renamed ({by})"
             )
+        case e.SessionArchived(reason=reason):
+            return f"the session was archived{_named(reason or '')}"
+        case e.SessionPinned(pinned=pinned):
+            return f"the session is kept {'from here on' if pinned else 'no more'}"
+        case e.SessionDeleted(reason=reason):
+            return f"the session was deleted{_named(reason or '')}"
         case e.TurnStarted(messages=messages):
             return f"a turn began with {_count(len(messages), 'message')}"
         case e.TurnFailed(error=error):

@@ -110,6 +110,8 @@ def archived(parting: Parting, a: Point, b: Point) -> int:
 
 HEAD_FIELDS: Final[Mapping[str, str]] = {
     "status": "status",
+    "archived_reason": "archived_reason",
+    "pinned": "pinned",
     "title": "title",
     "title_by": "title_by",
     "approval_mode": "approval_mode",

@@ -15,6 +15,8 @@ def state_shape(state: State) -> Shape:
     turn = open_turn(state)
     return {
         "status": head.status,
+        "archived_reason": head.archived_reason,
+        "pinned": head.pinned,
         "title": head.title,
         "title_by": head.title_by,
         "approval_mode": head.approval_mode,

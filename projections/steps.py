@@ -21,6 +21,8 @@ HEAD_FIELDS: Final = (
     "fingerprint",
     "model_fingerprint",
     "status",
+    "archived_reason",
+    "pinned",
     "title",
     "approval_mode",
     "config_version",

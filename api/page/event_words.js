@@ -41,6 +41,7 @@ export const GROUPS = [
       "approval-mode-set",
       "session-archived",
       "session-unarchived",
+      "session-pinned",
       "session-deleted",
       "session-restored",
       "session-purged",
@@ -97,6 +98,9 @@ const WORDS = {
     `of ${data.parent?.session_id} at version ${data.parent?.version}`,
   "session-opened": (data) => data.title ?? "",
   "session-renamed": (data) => data.title ?? "no title",
+  "session-archived": (data) => data.reason ?? "",
+  "session-deleted": (data) => data.reason ?? "",
+  "session-pinned": (data) => (data.pinned ? "kept" : "kept no more"),
   "approval-mode-set": (data) => data.mode,
 };
 

@@ -14,6 +14,7 @@ const LISTED = [
   "session-renamed",
   "session-archived",
   "session-unarchived",
+  "session-pinned",
   "session-deleted",
   "session-restored",
   "session-purged",

@@ -18,6 +18,8 @@ export function showSession(session) {
     byId("session-chips"),
     session.title && el("span", { class: "id" }, session.session_id),
     session.status !== "open" && el("span", { class: "chip" }, session.status),
+    session.archived_reason && el("span", { class: "chip" }, session.archived_reason),
+    session.pinned && el("span", { class: "chip" }, "pinned"),
     session.turn_status && el("span", { class: "chip" }, `turn ${session.turn_status}`),
     session.open_gates > 0 && el("span", { class: "chip" }, count(session.open_gates, "approval")),
   );

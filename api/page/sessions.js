@@ -113,6 +113,7 @@ function row(project, session) {
         session.turn_status && el("span", { class: "chip" }, session.turn_status),
         session.open_gates > 0 && el("span", { class: "chip" }, count(session.open_gates, "approval")),
         session.status !== "open" && el("span", { class: "chip" }, session.status),
+        session.pinned && el("span", { class: "chip" }, "pinned"),
         session.ready ? null : el("span", { class: "chip bad" }, "not ready"),
       ),
     ),

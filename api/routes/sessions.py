@@ -123,12 +123,16 @@ async def list_sessions(
         str | None, Query(max_length=200, description="Part of the title; A to Z in any case.")
     ] = None,
     updated_since: Annotated[str | None, Query(description="RFC 3339.")] = None,
+    pinned: Annotated[
+        bool | None, Query(description="Only those that are pinned, or only those that are not.")
+    ] = None,
 ) -> Response:
     """List sessions, newest activity first; those of sub-agents only if asked for."""
     anybodys = ANY_PARENT if include == "subagents" else None
     query = SessionQuery(
         project_id=project_id,
         status=status,
+        pinned=pinned,
         parent={NO_PARENT: None, None: anybodys}.get(parent, parent),
         forked_from=forked_from,
         title=_line(title),
@@ -177,7 +181,7 @@ async def read_session(target: Session, log: Log, known: KnownTags) -> Response:
 async def change_session(
     request: Request, target: Session, log: Log, caller: From, version: ExpectedVersion
 ) -> Response:
-    """Rename, configure, archive or unarchive a session, or have it take turns again.
+    """Rename, configure, archive, unarchive, pin or unpin a session, or have it take turns again.
 
     All or nothing. What is left out stays; a configuration is replaced whole. What changes nothing
     is not recorded. `"title_by": "hook"` proposes a title: it never takes the place of one that a

@@ -55,6 +55,7 @@ from domain.events.session import (
     SessionConfigured,
     SessionDeleted,
     SessionOpened,
+    SessionPinned,
     SessionPurged,
     SessionRenamed,
     SessionRestored,
@@ -70,6 +71,7 @@ SessionLifecycleEvent: TypeAlias = (
     | ApprovalModeSet
     | SessionArchived
     | SessionUnarchived
+    | SessionPinned
     | SessionDeleted
     | SessionRestored
 )
@@ -154,6 +156,7 @@ __all__ = [
     "SessionForked",
     "SessionLifecycleEvent",
     "SessionOpened",
+    "SessionPinned",
     "SessionPurged",
     "SessionRenamed",
     "SessionRestored",

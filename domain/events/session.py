@@ -5,6 +5,10 @@ from typing import Literal, TypeAlias
 
 ApprovalMode: TypeAlias = Literal["allow-all", "deny-all", "read-only", "always-ask"]
 TitleBy: TypeAlias = Literal["person", "import", "first-words", "fork", "harness", "hook"]
+ArchiveReason: TypeAlias = Literal[
+    "lane-reset", "lane-switched", "lane-suspended", "agent-close", "orphan-reaped"
+]
+"""Why a session ended, where no person put it away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,13 @@ class ApprovalModeSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionArchived:
-    """The session was put away; it takes no turns until it is unarchived."""
+    """The session was put away; it takes no turns until it is unarchived.
+
+    Attributes:
+        reason: An `ArchiveReason`, or one of a later build; None: a person did it.
+    """
+
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +76,20 @@ class SessionUnarchived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDeleted:
-    """The session was taken out of sight; it can be restored."""
+    """The session was taken out of sight; it can be restored.
+
+    Attributes:
+        reason: None: it was asked for.
+    """
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPinned:
+    """The session is kept from here on, however long ago it ended; or it is kept no more."""
+
+    pinned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

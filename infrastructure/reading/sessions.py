@@ -129,11 +129,13 @@ class SessionQuery:
         after: (`updated_at`, session key) of the last one of the page before.
         parent: Only children of this session; None for those without; or `ANY_PARENT`.
         forked_from: Only forks of this session.
+        pinned: Only those that are pinned, or only those that are not.
         title: A part of the title; A to Z in any case, on either database.
     """
 
     project_id: str
     status: StatusFilter = "open"
+    pinned: bool | None = None
     parent: str | None = ANY_PARENT
     forked_from: str | None = None
     title: str | None = None
@@ -159,6 +161,8 @@ def sessions(connection: Connection, query: SessionQuery) -> Sequence[tuple[int,
     else:
         # A literal, so that the plan is one for this status, whatever the others are like.
         statement = statement.where(t.heads.c.status == literal_column(f"'{query.status}'"))
+    if query.pinned is not None:
+        statement = statement.where(t.heads.c.pinned.is_(query.pinned))
     if query.parent is None:
         statement = statement.where(t.heads.c.parent_session_id.is_(None))
     elif query.parent != ANY_PARENT:

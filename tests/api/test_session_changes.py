@@ -94,6 +94,32 @@ def test_an_archived_session_takes_no_turn_until_it_is_taken_out_again(
     assert append(client, "s", batch(1, *turn("t1"))).status_code == 201
 
 
+def test_why_a_session_ended_is_told_until_it_goes_on(client: httpx.Client) -> None:
+    ended = change(client, {"archived": True, "archived_reason": "agent-close"}).json()
+    assert (ended["status"], ended["archived_reason"]) == ("archived", "agent-close")
+    meant = change(client, {"archived": True, "archived_reason": "lane-reset"}).json()
+    assert meant["archived_reason"] == "lane-reset"
+
+    assert events_of(client, "s")[1]["data"] == {"reason": "agent-close"}
+    assert client.get("/sessions/s/state").json()["archived_reason"] == "lane-reset"
+    assert change(client, {"archived": False}).json()["archived_reason"] is None
+
+
+def test_a_session_is_pinned_archived_or_not_and_found_by_it(client: httpx.Client) -> None:
+    client.post("/sessions", json={"session_id": "loose"})
+    for _ in range(2):
+        assert change(client, {"archived": True, "pinned": True}).json()["pinned"] is True
+
+    def found(pinned: str) -> list[str]:
+        asked = {"status": "all", "pinned": pinned}
+        return [s["session_id"] for s in client.get("/sessions", params=asked).json()["items"]]
+
+    assert (found("true"), found("false")) == (["s"], ["loose"])
+    assert types_of(client, "s")[1:] == ["session-pinned", "session-archived"]
+    assert change(client, {"pinned": False}).json()["pinned"] is False
+    assert found("true") == []
+
+
 def test_a_session_with_a_running_turn_is_not_archived_and_nothing_of_the_patch_is_kept(
     client: httpx.Client,
 ) -> None:
@@ -124,6 +150,10 @@ def test_a_patch_that_expects_another_version_changes_nothing(client: httpx.Clie
         ({"title": ""}, "/title"),
         ({"archived": "yes"}, "/archived"),
         ({"archived": None}, "/archived"),
+        ({"archived": True, "archived_reason": "bored"}, "/archived_reason"),
+        ({"archived": True, "archived_reason": None}, "/archived_reason"),
+        ({"archived_reason": "lane-reset"}, "/archived_reason"),
+        ({"pinned": None}, "/pinned"),
         ({"approval_mode": None}, "/approval_mode"),
         ({"config": "x"}, "/config"),
         ({"status": "archived"}, "/status"),

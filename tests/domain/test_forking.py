@@ -61,14 +61,16 @@ def test_a_fork_has_the_history_of_its_parent_and_a_life_of_its_own() -> None:
         started(),
         said("a"),
         ended(),
-        e.SessionArchived(),
+        e.SessionArchived(reason="lane-reset"),
+        e.SessionPinned(pinned=True),
     )
     parent = folded(*shared)
     state, _ = on(*shared)
     head = state.head
-    assert (head.status, head.put_away, head.version) == ("open", False, 6)
-    assert (head.base_version, head.forked_from, head.parent_session_id) == (5, "chat", None)
-    assert (head.title, head.title_by, head.created_at) == ("Trip (2)", "fork", 6_000_000)
+    assert (head.status, head.put_away, head.version) == ("open", False, 7)
+    assert (head.archived_reason, head.pinned) == (None, False)
+    assert (head.base_version, head.forked_from, head.parent_session_id) == (6, "chat", None)
+    assert (head.title, head.title_by, head.created_at) == ("Trip (2)", "fork", 7_000_000)
     assert (state.turns, state.messages) == (parent.turns, parent.messages)
     for same in ("history_version", "fingerprint", "model_fingerprint", "known_position", "placed"):
         assert getattr(head, same) == getattr(parent.head, same)

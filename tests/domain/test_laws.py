@@ -157,6 +157,8 @@ WHEREABOUTS = st.sampled_from(
     [
         e.SessionOpened(),
         e.SessionArchived(),
+        e.SessionArchived(reason="agent-close"),
+        e.SessionPinned(pinned=True),
         e.SessionUnarchived(),
         e.SessionDeleted(),
         e.SessionRestored(),
@@ -189,6 +191,8 @@ COMMANDS: SearchStrategy[c.SessionCommand] = st.one_of(
     st.sampled_from(
         [
             c.ArchiveSession(),
+            c.ArchiveSession(reason="agent-close"),
+            c.PinSession(pinned=True),
             c.UnarchiveSession(),
             c.UnarchiveSession(),
             c.DeleteSession(),

@@ -136,6 +136,36 @@ def test_a_session_is_archived_and_unarchived() -> None:
     assert folded(OPENED, e.SessionArchived(), e.SessionUnarchived()).head.status == "open"
 
 
+def test_an_archived_session_knows_why_until_it_is_taken_out_again() -> None:
+    ended = e.SessionArchived(reason="lane-reset")
+    given(OPENED).when(c.ArchiveSession(reason="lane-reset")).then(ended)
+    assert folded(OPENED, ended).head.archived_reason == "lane-reset"
+    assert folded(OPENED, ended, e.SessionUnarchived()).head.archived_reason is None
+    gone = (e.SessionDeleted(reason="retention"), e.SessionRestored())
+    assert folded(OPENED, ended, *gone).head.archived_reason == "lane-reset"
+
+
+def test_what_ended_by_an_accident_can_still_end_on_purpose_and_not_the_other_way() -> None:
+    closed, ended = e.SessionArchived(reason="agent-close"), e.SessionArchived(reason="lane-reset")
+    given(OPENED, closed).when(c.ArchiveSession(reason="lane-reset")).then(ended)
+    given(OPENED, closed).when(c.ArchiveSession()).then(e.SessionArchived())
+    given(OPENED, closed).when(c.ArchiveSession(reason="orphan-reaped")).then_nothing()
+    given(OPENED, ended).when(c.ArchiveSession(reason="agent-close")).then_nothing()
+    given(OPENED, ended).when(c.ArchiveSession()).then_nothing()
+    assert folded(OPENED, closed, ended).head.archived_reason == "lane-reset"
+
+
+def test_a_session_is_pinned_once_until_it_is_not_any_more() -> None:
+    pinned, loose = e.SessionPinned(pinned=True), e.SessionPinned(pinned=False)
+    given(OPENED).when(c.PinSession(pinned=True)).then(pinned)
+    given(OPENED, pinned).when(c.PinSession(pinned=True)).then_nothing()
+    given(OPENED, pinned).when(c.PinSession(pinned=False)).then(loose)
+    given(OPENED).when(c.PinSession(pinned=False)).then_nothing()
+    given(OPENED, e.SessionArchived()).when(c.PinSession(pinned=True)).then(pinned)
+    assert folded(OPENED, pinned).head.pinned
+    assert not folded(OPENED, pinned, loose).head.pinned
+
+
 def test_a_session_is_not_archived_under_a_running_turn() -> None:
     given(OPENED, started()).when(c.ArchiveSession()).then_refused(TurnInProgress)
 
@@ -153,6 +183,9 @@ def test_a_deleted_session_interrupts_what_runs_and_withdraws_what_waits() -> No
         e.SessionDeleted(),
     )
     given(OPENED).when(c.DeleteSession()).then(e.SessionDeleted())
+    given(OPENED).when(c.DeleteSession(reason="retention")).then(
+        e.SessionDeleted(reason="retention")
+    )
 
 
 PURGED = (OPENED, started(), e.SessionDeleted(), e.SessionPurged(events=3))

@@ -61,6 +61,7 @@ PERMANENT = {
     "session-deleted": ("none", 1),
     "session-forked": ("none", 1),
     "session-opened": ("none", 1),
+    "session-pinned": ("none", 1),
     "session-purged": ("none", 1),
     "session-renamed": ("none", 1),
     "session-restored": ("none", 1),
@@ -170,6 +171,7 @@ SMALLEST = {
     "session-suspended": '{"reason":"restart-loop","count":3}',
     "session-forked": '{"parent":{"session_id":"chat-1","version":7,"hash":"' + "0b" * 32 + '"}}',
     "session-configured": '{"config":{"model": "opus"}}',
+    "session-pinned": '{"pinned":true}',
     "session-purged": '{"events":41}',
     "session-renamed": '{"title":"Another title"}',
     "tool-call-requested": (

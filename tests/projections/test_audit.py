@@ -25,8 +25,13 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
     (e.SessionConfigured(config=HIDDEN), "the session was configured"),
     (e.ApprovalModeSet(mode="read-only"), "approvals are settled by read-only"),
     (e.SessionArchived(), "the session was archived"),
+    (e.SessionArchived(reason="lane-reset"), "the session was archived: lane-reset"),
+    (e.SessionArchived(reason=SECRET), "the session was archived"),
     (e.SessionUnarchived(), "the session was unarchived"),
+    (e.SessionPinned(pinned=True), "the session is kept from here on"),
+    (e.SessionPinned(pinned=False), "the session is kept no more"),
     (e.SessionDeleted(), "the session was deleted"),
+    (e.SessionDeleted(reason="retention"), "the session was deleted: retention"),
     (e.SessionRestored(), "the session was restored"),
     (e.SessionPurged(events=3), "what was said in the session was destroyed"),
     (

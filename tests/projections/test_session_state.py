@@ -29,6 +29,8 @@ def test_a_session_at_rest_shows_how_much_there_is_and_ever_was() -> None:
 
     assert state_shape(state) == {
         "status": "open",
+        "archived_reason": None,
+        "pinned": False,
         "title": "Trip",
         "title_by": "person",
         "approval_mode": None,
