@@ -110,6 +110,11 @@ SCHEMAS: Final[dict[str, Json]] = {
             title=_MAYBE,
             title_by=_MAYBE,
             status=_STATUS,
+            archived_reason={
+                "type": ["string", "null"],
+                "description": "Why it is archived; null: a person put it away, or it is not.",
+            },
+            pinned={"type": "boolean", "description": "It is kept, however long ago it ended."},
             created_at=_TIME,
             updated_at=_TIME,
             messages=_NUMBER,
