@@ -37,6 +37,7 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.HasForks: "has-forks",
     r.SessionFull: "session-full",
     r.VersionMoved: "version-mismatch",
+    r.SettingsUnreadable: "settings-unreadable",
     r.HeadAheadOfLog: "head-ahead-of-log",
     r.HeadMismatch: "head-mismatch",
     r.HeadBehind: "head-behind",
@@ -76,6 +77,8 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.TooManyBytes: "body-too-large",
     r.LineageTooDeep: "lineage-too-deep",
     r.ImportConflict: "import-conflict",
+    r.NoSuchLane: "no-such-lane",
+    r.LaneIsSuspended: "lane-suspended",
 }
 
 _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = {

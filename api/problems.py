@@ -146,6 +146,19 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "The session is damaged (whoever reads it is told `session-damaged`), so no turn can "
         "begin, nor can its history be summed up. `turnlog rebuild` makes what is lost again.",
     ),
+    "no-such-lane": ProblemType(
+        404,
+        "There is no such lane",
+        "give-up",
+        "No message ever came from there in this project, or the lane was given up, or its "
+        "conversation goes on in another lane. `POST /lanes/resolve` finds a source's lane.",
+    ),
+    "lane-suspended": ProblemType(
+        409,
+        "The lane is suspended",
+        "give-up",
+        "Nothing is gone on with in its session: whoever comes next gets a new one.",
+    ),
     "no-such-turn": ProblemType(
         404,
         "There is no such turn",
@@ -260,11 +273,20 @@ TYPES: Final[Mapping[str, ProblemType]] = {
     "session-full": ProblemType(
         409, "The session is full", "give-up", "A session holds at most 1,000,000 events."
     ),
+    "settings-unreadable": ProblemType(
+        409,
+        "What the project has set cannot be read",
+        "give-up",
+        "A later turnlog set it, or it is damaged. Until it is mended nobody but an operator is "
+        "taken to be allowed anything. Upgrade; or take away what cannot be read, each place by a "
+        "null in a `PATCH` of the settings; aliases are replaced by a `PUT`.",
+    ),
     "version-mismatch": ProblemType(
         412,
         "The session moved on",
         "refresh",
-        "`If-Match` or `expected_version` is not the session's version; `current_version` is.",
+        "`If-Match` or `expected_version` is not the version of the session, or of what is set for "
+        "the project; `current_version` is.",
     ),
     "head-ahead-of-log": ProblemType(
         409,

@@ -49,15 +49,25 @@ Key = Annotated[str | None, Depends(idempotency_key)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """A request's identity: what makes it the same request again."""
+    """A request's identity: what makes it the same request again.
+
+    Attributes:
+        natural: What the request is about that happens once, whoever asks; else its key counts.
+    """
 
     project_id: str
     key: str | None
     request: Request
     body: bytes
+    natural: str | None = None
 
     def named(self) -> IdempotencyKey | None:
         """Return the key with the digest of the request, if there is one."""
+        if self.natural is not None:  # no client's key holds a control character
+            digest = sha256(self.natural.encode()).digest()
+            return IdempotencyKey(
+                project_id=self.project_id, key=f"\x1f{self.natural}", request_digest=digest
+            )
         if self.key is None:
             return None
         what = f"{self.request.method} {self.request.url.path}\n".encode()

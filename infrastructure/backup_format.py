@@ -70,12 +70,13 @@ class Manifest:
 
 
 def backed_up_tables() -> Sequence[Table]:
-    """Return what is not folded from the log, and the heads, which tell where each chain ends.
+    """Return what is not folded from the log, and what tells where each chain ends: heads, lanes.
 
     Whatever has generations is a follower's, and is folded again. A lease is worth nothing to a
     store that begins again: whoever holds it knows the store of before.
     """
-    folded = {table.name for table in (*t.VIEWS, t.runs)} - {t.heads.name}
+    folded = {table.name for table in (*t.VIEWS, *t.LANE_VIEWS, t.runs)}
+    folded -= {t.heads.name, t.lanes.name}
     return [
         table
         for table in t.metadata.sorted_tables

@@ -21,8 +21,10 @@ from infrastructure.deltas import Deltas
 from infrastructure.event_log import EventLog
 from infrastructure.feeds import Feeds
 from infrastructure.followers.following import Following, followers
+from infrastructure.harness.memory import MachineMemory, Memory
 from infrastructure.hosting.counting import Counting
 from infrastructure.hosting.live_pool import LivePool
+from infrastructure.lanes.resolving import Lanes
 from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
@@ -31,11 +33,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(slots=True)
 class Written:
-    """How much was written by requests since the start: counts for an operator."""
+    """How much was written by requests since the start: counts for an operator.
+
+    Attributes:
+        retired: Ended sessions that were deleted since they are kept no longer.
+    """
 
     appends: int = 0
     events: int = 0
     commits: int = 0
+    retired: int = 0
     _newest: Commit | None = None
 
     def note(self, commit: Commit | None, events: int) -> None:
@@ -52,9 +59,11 @@ class Turnlog:
 
     Attributes:
         live_pool: The harnesses that this process keeps, if it keeps any.
+        memory: What this process and its harnesses use of the machine's.
     """
 
     live_pool: LivePool | None = None
+    memory: Memory = MachineMemory()
 
     def __init__(
         self, settings: Settings, database: Database, now: Callable[[], int] = clock.now
@@ -71,6 +80,7 @@ class Turnlog:
             require_agreement=settings.require_agreement,
             spawning_tools=settings.spawning_tools,
         )
+        self.lanes: Final = Lanes(self.handler, self.log)
         self.arrivals: Final = Arrivals()
         self.deltas: Final = Deltas()
         self.following: Final = Following(

@@ -22,12 +22,19 @@ from infrastructure.blobs import Entangled, completed, refer
 from infrastructure.checkpoint_rows import checkpoint_row
 from infrastructure.commit import ORDINAL_BITS, Contended
 from infrastructure.database import Readable
+from infrastructure.lanes.rebuilding import rebuilt
 from infrastructure.lineages import NOBODY, Ancestor, lineage_row, note
 from infrastructure.mapper import recorded_of
 from infrastructure.recorder import purged_at
 from infrastructure.remembered import Memory
 from infrastructure.runner import Attempt, Runs
-from infrastructure.stored_stream import Stream, last_version, stored_facts, streams
+from infrastructure.stored_stream import (
+    Stream,
+    lane_streams,
+    last_version,
+    stored_facts,
+    streams,
+)
 from infrastructure.view_rows import XID, Values, message_values, move_values, values
 from infrastructure.writing import head_values, is_inherited, project_of, write_views
 
@@ -75,7 +82,8 @@ def rebuild(
 ) -> Rebuilt:
     """Fold sessions from the log; replace the views that differ, unless only asked to check.
 
-    `progress` hears how many sessions are done.
+    Lanes are folded too, unless one session is named; in a difference one is called `lane:` and its
+    id. `progress` hears how many sessions are done.
     """
     done = equal = 0
     differences: list[Difference] = []
@@ -85,6 +93,20 @@ def rebuild(
         equal += not found
         differences.extend(found)
         progress(done)
+    for stream in () if session_id is not None else lane_streams(database, project_id):
+        for table, missing, extra, changed in rebuilt(
+            database, runner, stream, check_only=check_only
+        ):
+            differences.append(
+                Difference(
+                    project_id=stream.project_id,
+                    session_id=stream.session_id,
+                    table=table,
+                    missing=missing,
+                    extra=extra,
+                    changed=changed,
+                )
+            )
     return Rebuilt(sessions=done, equal=equal, differences=tuple(differences))
 
 

@@ -115,7 +115,7 @@ def _load(connection: Connection, backup: Backup, loaded: Progress) -> None:
             loaded(done)
         table = row.table
         values = dict(row.values)
-        if table is t.heads:
+        if table is t.heads or table is t.lanes:
             values["last_xid"] = 0  # the transaction ids of this cluster are others
         batch.append(values)
         size += row.size

@@ -1,4 +1,4 @@
-"""What is stored of a session, fact by fact, in memory that does not grow with it?
+"""What is stored of a session or a lane, fact by fact, in memory that does not grow with it?
 
 As it lies in the tables: nothing is lifted or read, so that export, verification and rebuilding
 see what there is and not what this build makes of it.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from domain.recorded import GENESIS
 from domain.refusals import NoSuchSession
@@ -17,13 +17,16 @@ from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import find_key, stream_facts
 
+LANE: Final = "lane:"
+"""What the stream of a lane is called begins so; no session's id can."""
+IS_LANE: Final = t.streams.c.session_id.startswith(LANE, autoescape=True)
 PAGE: Final = 128
 """Facts read at once: with each as large as one can be, still no more than some 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """One session's place in the log.
+    """One session's place in the log, or one lane's.
 
     Attributes:
         key: What names it in the tables.
@@ -65,8 +68,22 @@ def streams(
     database: Readable, project_id: str | None = None, session_id: str | None = None
 ) -> Iterator[Stream]:
     """Yield each session of the log, or of a project, or the one, oldest first."""
+    yield from _streams(database, ~IS_LANE, project_id, session_id)
+
+
+def lane_streams(database: Readable, project_id: str | None = None) -> Iterator[Stream]:
+    """Yield each lane of the log, or of a project, oldest first."""
+    yield from _streams(database, IS_LANE, project_id)
+
+
+def _streams(
+    database: Readable,
+    which: ColumnElement[bool],
+    project_id: str | None = None,
+    session_id: str | None = None,
+) -> Iterator[Stream]:
     after = 0
-    statement = select(t.streams).order_by(t.streams.c.session_key).limit(PAGE)
+    statement = select(t.streams).where(which).order_by(t.streams.c.session_key).limit(PAGE)
     if project_id is not None:
         statement = statement.where(t.streams.c.project_id == project_id)
     if session_id is not None:

@@ -8,6 +8,7 @@ beside writers.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 from sqlalchemy import Connection, select
@@ -22,9 +23,11 @@ from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import purged_at
 from infrastructure.stored_stream import (
+    LANE,
     Stream,
     find_stream,
     hash_at,
+    lane_streams,
     last_version,
     stored_pages,
     streams,
@@ -100,8 +103,11 @@ def verify(
 
 
 def verify_all(database: Readable, project_id: str | None = None) -> Iterator[Verification]:
-    """Verify each session of the store, or of a project; of a fork, what is its own."""
-    for stream in streams(database, project_id):
+    """Verify each session and each lane of the store, or of a project; of a fork what is its own.
+
+    A lane is called `lane:` and its id.
+    """
+    for stream in chain(streams(database, project_id), lane_streams(database, project_id)):
         yield _verify(database, stream, None, whole=False)
 
 
@@ -111,24 +117,24 @@ def _verify(
     stream, head = _end(database, stream)
     with database.read() as connection:
         shared = shared_streams(connection, stream)
-        chain = _Chain(receipt) if whole or not shared else _linked(connection, shared[-1])
+        links = _Chain(receipt) if whole or not shared else _linked(connection, shared[-1])
     for part in (*shared, stream) if whole else (stream,):
         beside = _Beside(database, part)
         with database.read() as connection:
             purged = purged_at(connection, part.key) or 0
-        for fact in stored_pages(database, part, after=chain.version):
-            chain.take(fact, may_be_gone=fact.envelope.version < purged)
+        for fact in stored_pages(database, part, after=links.version):
+            links.take(fact, may_be_gone=fact.envelope.version < purged)
             for reason in beside.faults(fact):
-                chain.report(fact.envelope.version, reason)
-    chain.end(head)
+                links.report(fact.envelope.version, reason)
+    links.end(head)
     return Verification(
         project_id=stream.project_id,
         session_id=stream.session_id,
-        events=chain.events,
-        version=chain.version,
-        hash=chain.hash,
-        first_bad=chain.first_bad,
-        bad=chain.bad,
+        events=links.events,
+        version=links.version,
+        hash=links.hash,
+        first_bad=links.first_bad,
+        bad=links.bad,
     )
 
 
@@ -137,7 +143,8 @@ _Head: TypeAlias = tuple[int, bytes]
 
 def _end(database: Readable, stream: Stream) -> tuple[Stream, _Head | None]:
     """Return the stream and its head as of one moment."""
-    statement = select(t.heads.c.version, t.heads.c.hash).where(t.heads.c.session_key == stream.key)
+    ends = t.lanes if stream.session_id.startswith(LANE) else t.heads
+    statement = select(ends.c.version, ends.c.hash).where(ends.c.session_key == stream.key)
     with database.read() as connection:
         now = replace(stream, last=last_version(connection, stream.key))
         head = connection.execute(statement).one_or_none()

@@ -23,7 +23,7 @@ def backup(path: Path, *, as_json: bool) -> int:
         write(dumped({"path": str(path), "size_bytes": size, **shape(manifest)}) + b"\n")
     else:
         counts = manifest.counts
-        say(f"{counts['events']} events of {counts['streams']} sessions backed up, {size} bytes")
+        say(f"{counts['events']} events of {counts['heads']} sessions backed up, {size} bytes")
         for each in manifest.damaged:
             place = f"{each.reason} at version {each.version}"
             say(f"{each.session_id}: DAMAGED in the database, {place}")

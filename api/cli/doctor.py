@@ -147,7 +147,7 @@ def _facts(database: Database, connection: Connection) -> Facts:
     store = connection.execute(select(t.store)).one()
     counts = {
         name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-        for name, table in (("sessions", t.streams), ("events", t.events))
+        for name, table in (("sessions", t.heads), ("lanes", t.lanes), ("events", t.events))
     }
     return {
         "schema": schema,

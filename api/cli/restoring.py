@@ -45,7 +45,7 @@ def restore_into(path: Path, into: str | None, *, as_json: bool) -> None:
         }
         write(dumped(told) + b"\n")
         return
-    say(f"{counts['events']} events of {counts['streams']} sessions restored into {shown(url)}")
+    say(f"{counts['events']} events of {counts['heads']} sessions restored into {shown(url)}")
     say(f"every chain verified; this is incarnation {restored.incarnation} of the store")
     for each in restored.manifest.damaged:
         say(f"{each.session_id}: DAMAGED as it was, {each.reason} at version {each.version}")

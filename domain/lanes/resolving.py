@@ -32,7 +32,7 @@ class Standing(NamedTuple):
 
     Attributes:
         ended_because: Why it was archived; None if it is not, or a person did it.
-        resume_reason: Why there is something to go on with in it.
+        resume_reason, resume_at: Why there is something to go on with in it, and since when.
         is_running: Whether a turn of it has not ended.
         has_activity: Whether anything was said in it.
         is_shared: Whether another lane has it as its current one too.
@@ -41,6 +41,7 @@ class Standing(NamedTuple):
     status: Status = "absent"
     ended_because: str | None = None
     resume_reason: str | None = None
+    resume_at: int = 0
     is_running: bool = False
     has_activity: bool = False
     is_shared: bool = False

@@ -19,8 +19,8 @@ from domain.registry import LANE_KINDS, LANE_NAMES
 from infrastructure.command_handler import Caller
 from infrastructure.mapper import StoredFact
 from infrastructure.serialization import encoded
+from infrastructure.stored_stream import LANE
 
-PREFIX: Final = "lane:"
 _ADAPTERS: Final = {name: TypeAdapter(kind.event) for name, kind in LANE_KINDS.items()}
 _OPAQUE: Final = Opaque(reason="unknown-type")
 
@@ -41,12 +41,12 @@ class Folded(NamedTuple):
 
 def stream_name(lane_id: str) -> str:
     """Return how a lane's stream is called among those of sessions."""
-    return PREFIX + lane_id
+    return LANE + lane_id
 
 
 def lane_of(stream: str) -> str | None:
     """Return the lane whose stream this is; None of a session's."""
-    return stream.removeprefix(PREFIX) if stream.startswith(PREFIX) else None
+    return stream.removeprefix(LANE) if stream.startswith(LANE) else None
 
 
 def decode(type_: str, schema: int, body: bytes | None) -> LaneEvent | None:

@@ -45,6 +45,7 @@ COLUMNS: Final = (
     t.heads.c.archived_reason.label("head_archived_reason"),
     t.heads.c.suspended.label("head_suspended"),
     t.heads.c.resume_reason.label("head_resume_reason"),
+    t.heads.c.resume_at.label("head_resume_at"),
     t.heads.c.turn_id.label("head_turn_id"),
     t.heads.c.started.label("head_started"),
     t.heads.c.title.label("head_title"),
@@ -126,6 +127,12 @@ def lanes_of(connection: Connection, project_id: str, session_id: str) -> Sequen
     return [found_in(row) for row in rows]
 
 
+def lane_version(connection: Connection, key: int) -> int | None:
+    """Return the version of the lane whose stream has this key, as it is kept."""
+    kept = select(t.lanes.c.version).where(t.lanes.c.session_key == key)
+    return connection.execute(kept).scalar_one_or_none()
+
+
 def found_in(row: Any) -> FoundLane:  # noqa: ANN401 - a row of `COLUMNS`
     """Return the lane in a row."""
     lane = lane_in(row)
@@ -135,6 +142,7 @@ def found_in(row: Any) -> FoundLane:  # noqa: ANN401 - a row of `COLUMNS`
             status=row.head_status,
             ended_because=row.head_archived_reason,
             resume_reason=row.head_resume_reason,
+            resume_at=row.head_resume_at,
             is_running=row.head_turn_id is not None,
             has_activity=row.head_started > 0,
             is_shared=bool(row.has_others),
