@@ -138,6 +138,13 @@ class VersionMoved(Refusal):
         self.actual = actual
 
 
+class SettingsUnreadable(Refusal):
+    """What a project has set is nothing that this build can read."""
+
+    def __init__(self, what: str = "what is set", *at: str | int) -> None:
+        super().__init__(f"{what} cannot be read: a later turnlog set it, or it is damaged", *at)
+
+
 class HeadAheadOfLog(Refusal):
     """The caller knows of history that this log does not have."""
 

@@ -57,7 +57,7 @@ TOPIC_LIMIT: Final = 4_096
 """Some platforms keep a whole page of rules there."""
 
 _OWN_PLATFORM: Final = re.compile(r"x-[a-z0-9][a-z0-9_-]{0,61}")
-_PLATFORM_RULE: Final = (
+PLATFORM_RULE: Final = (
     f"a platform is one of: {', '.join(sorted(PLATFORMS))}; or one of your own, "
     f"^{_OWN_PLATFORM.pattern}$"
 )
@@ -133,7 +133,7 @@ def read_source(value: JsonValue, *at: str | int) -> Source:
         if member is not None:
             read[name] = member
     if "platform" not in read:
-        raise InvalidValue(_PLATFORM_RULE, *at, "platform")
+        raise InvalidValue(PLATFORM_RULE, *at, "platform")
     source = _source(read)
     if source.chat_type != "dm" and not (source.chat_id or thread_of(source)):
         raise InvalidValue("all chats but direct ones are named by their chat_id", *at, "chat_id")
@@ -164,6 +164,15 @@ def source_json(source: Source) -> dict[str, JsonValue]:
     if source.scope_id:
         said[_OLD_SCOPE] = source.scope_id
     return said
+
+
+def is_platform(name: str) -> bool:
+    """Tell whether a platform has this name, or one of an agent's own can.
+
+    >>> is_platform("telegram"), is_platform("x-intercom"), is_platform("Telegram")
+    (True, True, False)
+    """
+    return name in PLATFORMS or _OWN_PLATFORM.fullmatch(name) is not None
 
 
 def identifier(said: object, *at: str | int) -> str:
@@ -246,8 +255,8 @@ def _member(name: str, said: object, *at: str | int) -> str | bool | None:
 
 def _word(name: str, said: str, *at: str | int) -> str:
     """Return an id, unless it has to be one of a few, or of the agent's own."""
-    if name == "platform" and said not in PLATFORMS and not _OWN_PLATFORM.fullmatch(said):
-        raise InvalidValue(_PLATFORM_RULE, *at, name)
+    if name == "platform" and not is_platform(said):
+        raise InvalidValue(PLATFORM_RULE, *at, name)
     if name == "chat_type" and said not in CHAT_TYPES:
         raise InvalidValue(_CHAT_TYPE_RULE, *at, name)
     if name == "profile":
