@@ -27,7 +27,8 @@ from infrastructure.verification import verify_all
 Progress = Callable[[int], None]
 _PAGE: Final = 100
 """Rows in memory at once: with each as large as one can be, still some 100 MiB."""
-_PAGE_OF_BLOBS: Final = 3
+_PAGE_OF_LARGE: Final = 3
+_LARGE: Final = (t.blobs, t.project_settings)
 
 
 class AlreadyThere(Exception):
@@ -97,7 +98,7 @@ def _count(connection: Connection, table: Table) -> int:
 
 def _rows(connection: Connection, table: Table) -> AbstractContextManager[Iterable[Sequence[Any]]]:
     statement = select(table).order_by(*table.primary_key.columns)
-    page = _PAGE_OF_BLOBS if table is t.blobs else _PAGE
+    page = _PAGE_OF_LARGE if table in _LARGE else _PAGE
     return connection.execute(statement.execution_options(yield_per=page))
 
 
