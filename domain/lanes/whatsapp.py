@@ -103,8 +103,8 @@ def read_aliases(value: JsonValue, *at: str | int) -> Aliases:
 def _reached(one: str, near: Mapping[str, set[str]]) -> set[str]:
     """Return all that can be walked to, each once."""
     reached = {one}
-    edge = [one]
+    edge = {one}
     while edge:
-        edge = [other for known in edge for other in near[known] if other not in reached]
-        reached.update(edge)
+        edge = {other for known in edge for other in near[known]} - reached
+        reached |= edge
     return reached
