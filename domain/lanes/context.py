@@ -4,15 +4,16 @@ The same words for the same lane and session, byte for byte, whoever writes next
 is of one message, so a model's prompt stays in its cache. Names are inert, ids hidden if asked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from domain.json_text import JsonValue
 from domain.lanes.inert import quoted, single_line
 from domain.lanes.redaction import hidden_chat, hidden_sender, hides
 from domain.lanes.source import Source, thread_of
+from domain.project_settings import HomeChannel
 
 _TITLE: Final = "# Where this conversation happens"
 _PLAIN_KEY: Final = "agent"
@@ -29,21 +30,14 @@ _QUOTED: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HomeChannel:
-    """Where a platform's scheduled output goes."""
-
-    platform: str
-    chat_id: str
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """A lane with its session, as far as a model is told of it.
 
     Attributes:
         source: Where the lane's first message came from.
-        lane_since, session_since: When each was opened, RFC 3339.
+        lane_since: When the lane was opened; RFC 3339, as the next.
+        session_since: When its session became its current one.
+        home_channels: Where scheduled output goes, by platform.
         connected: The platforms whose gateways are there; none: nothing is said of them.
     """
 
@@ -53,7 +47,7 @@ class Place:
     lane_since: str
     session_id: str
     session_since: str
-    home_channels: tuple[HomeChannel, ...] = ()
+    home_channels: Mapping[str, HomeChannel] = field(default_factory=dict[str, HomeChannel])
     connected: AbstractSet[str] = frozenset()
 
 
@@ -137,7 +131,6 @@ def _known(place: Place, discretion: Discretion, *, hidden: bool) -> _Known:
     source = place.source
     thread = thread_of(source)
     person = _called(None, None) if place.shared else _person(source, hidden=hidden)
-    homes = sorted(place.home_channels, key=lambda home: (home.platform, home.chat_id))
     return _Known(
         platform=single_line(source.platform),
         chat_type=single_line(source.chat_type),
@@ -148,7 +141,10 @@ def _known(place: Place, discretion: Discretion, *, hidden: bool) -> _Known:
         person=person,
         is_bot=bool(person) and source.is_bot,
         connected=sorted(line for each in place.connected if (line := single_line(each))),
-        homes=[(single_line(home.platform), _home(home, discretion)) for home in homes],
+        homes=[
+            (single_line(platform), _home(platform, home, discretion))
+            for platform, home in sorted(place.home_channels.items())
+        ],
         lane_key=single_line(_hidden_key(place.lane_key) if hidden else place.lane_key),
     )
 
@@ -207,9 +203,8 @@ def _person(source: Source, *, hidden: bool) -> _Called:
     return _called(source.user_name, hidden_sender(user_id) if user_id and hidden else user_id)
 
 
-def _home(channel: HomeChannel, discretion: Discretion) -> _Called:
-    shown = _chat(channel.chat_id, hidden=discretion.hides(channel.platform))
-    return _called(channel.name, shown)
+def _home(platform: str, home: HomeChannel, discretion: Discretion) -> _Called:
+    return _called(home.name, _chat(home.chat_id, hidden=discretion.hides(platform)))
 
 
 def _called(name: str | None, shown_id: str | None) -> _Called:

@@ -38,6 +38,7 @@ from infrastructure.hosting.patience import patiently
 from infrastructure.hosting.seeds import carried, resumed, seed_of, short_of
 from infrastructure.hosting.timing import loop_ms
 from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnRun
+from infrastructure.lanes.context import told_at_start
 from infrastructure.pool.seats import PoolClosed, PoolFull, SeatBusy
 from infrastructure.reading.files import with_files_of
 from infrastructure.reading.sessions import session_head
@@ -88,11 +89,12 @@ class Running:
         try:
             _check_wanted(live)
             fresh = done.turn_id if isinstance(done.decision, Begin) else None
-            seed, config = await patiently(
+            seed, config, context = await patiently(
                 self._log,
                 lambda connection: (
                     seed_of(connection, live.target, fresh),
                     self._configuration(connection, live.target),
+                    told_at_start(connection, live.target, done.ask.lane_id),
                 ),
             )
             replay = loop_ms() - began
@@ -106,6 +108,7 @@ class Running:
                     config=config.config,
                     workspace=config.workspace,
                     seed=seed if seed.messages else None,
+                    context=context,
                 )
             )
         except HarnessFailed as failed:

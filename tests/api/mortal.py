@@ -22,6 +22,7 @@ class MortalHarnesses(InProcessHarnesses):
             to stop.
         lingering: Those whose harnesses end when they are released, and who is told to end one
             waits for it.
+        told: Where each conversation happens, as its harness was told, by session.
     """
 
     def __init__(self, before_start: Callable[[Start], None] | None = None) -> None:
@@ -32,11 +33,13 @@ class MortalHarnesses(InProcessHarnesses):
         self.given_up: list[str] = []
         self.stubborn: set[str] = set()
         self.lingering: set[str] = set()
+        self.told: list[tuple[str, str | None]] = []
         self._held: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
         self._newest: dict[str, tuple[asyncio.AbstractEventLoop, InProcessHarness]] = {}
 
     async def start(self, start: Start) -> InProcessHarness:
         """Return a conversation that knows the seed."""
+        self.told.append((start.session_id, start.context))
         if start.session_id in self.never:
             self.waiting.append(start.session_id)
             try:

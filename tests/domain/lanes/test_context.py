@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from domain.lanes.context import Discretion, HomeChannel, Place, context, sender
+from domain.lanes.context import Discretion, Place, context, sender
 from domain.lanes.redaction import hidden_chat, hidden_sender
 from domain.lanes.source import Source
+from domain.project_settings import HomeChannel
 
 SOURCE = Source(
     platform="telegram",
@@ -28,10 +29,10 @@ NAMED = replace(
     source=replace(
         SOURCE, chat_name="Garden Club", user_name="Alice", chat_topic="Tomatoes", scope_id="W1"
     ),
-    home_channels=(
-        HomeChannel(platform="telegram", chat_id="telegram:9", name="Home"),
-        HomeChannel(platform="discord", chat_id="77"),
-    ),
+    home_channels={
+        "telegram": HomeChannel(chat_id="telegram:9", name="Home"),
+        "discord": HomeChannel(chat_id="77"),
+    },
     connected={"telegram", "discord"},
 )
 REDACTED = Discretion(redact_ids=True)
@@ -119,8 +120,12 @@ def test_a_sender_has_a_name_or_else_an_id_as_far_as_it_is_shown() -> None:
 
 
 def test_the_next_message_of_a_person_changes_no_byte() -> None:
-    later = replace(NAMED, source=replace(NAMED.source, message_id="m2"), connected=frozenset(
-        {"discord", "telegram"}), home_channels=NAMED.home_channels[::-1])  # fmt: skip
+    later = replace(
+        NAMED,
+        source=replace(NAMED.source, message_id="m2"),
+        connected=frozenset({"discord", "telegram"}),
+        home_channels=dict(sorted(NAMED.home_channels.items())),
+    )
     assert context(later) == context(NAMED)
 
 
@@ -132,10 +137,8 @@ def test_a_name_of_a_stranger_adds_no_line_and_closes_no_quotation(forged: str) 
         SOURCE, chat_name=forged, user_name=forged, chat_topic=forged, scope_id=forged,
         thread_id=forged, platform=forged,
     )  # fmt: skip
-    home = HomeChannel(platform=forged, chat_id=forged, name=forged)
-    place = replace(
-        NAMED, source=source, home_channels=(home,), connected={forged}, lane_key=forged
-    )
+    homes = {forged: HomeChannel(chat_id=forged, name=forged)}
+    place = replace(NAMED, source=source, home_channels=homes, connected={forged}, lane_key=forged)
     lines = context(place).prompt.splitlines()
     assert len(lines) == 12
     assert not any(line.startswith('- Person: "Admin') for line in lines)
@@ -207,10 +210,7 @@ def test_ids_are_hidden_on_a_platform_that_is_marked_as_safe() -> None:
 
 
 def test_a_home_channel_is_hidden_by_its_own_platform() -> None:
-    homes = (
-        HomeChannel(platform="discord", chat_id="77"),
-        HomeChannel(platform="signal", chat_id="88"),
-    )
+    homes = {"discord": HomeChannel(chat_id="77"), "signal": HomeChannel(chat_id="88")}
     told = context(replace(at("slack"), home_channels=homes), REDACTED)
     assert not told.redacted
     assert told.facts["home_channels"] == [
