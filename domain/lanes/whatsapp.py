@@ -15,6 +15,8 @@ from domain.lanes.source import identifier
 from domain.refusals import InvalidValue
 
 IDS_LIMIT: Final = 100_000
+PERSON_LIMIT: Final = 100
+"""Nobody has more ids than that: it is a mistake, which would make many people one."""
 _KNOWN: Final = re.compile(r"[A-Za-z0-9@.+-]+")
 _SHOWN_MEMBER: Final = 64
 
@@ -80,7 +82,8 @@ def read_aliases(value: JsonValue, *at: str | int) -> Aliases:
     """Return the aliases that JSON says: an object of an id to another, or to a list of others.
 
     Raises:
-        InvalidValue: If it says something else, or more than `IDS_LIMIT` ids.
+        InvalidValue: If it says something else, more than `IDS_LIMIT` ids, or more than
+            `PERSON_LIMIT` of one person.
     """
     if not isinstance(value, dict):
         raise InvalidValue("aliases are an object of an id to its other ids", *at)
@@ -97,7 +100,12 @@ def read_aliases(value: JsonValue, *at: str | int) -> Aliases:
         else:
             found = [identifier(said, *place)]
         pairs[identifier(one, *place)] = found
-    return aliases_of(pairs)
+    aliases = aliases_of(pairs)
+    for one in pairs:
+        if len(all_of(one, aliases)) > PERSON_LIMIT:
+            detail = f"more than {PERSON_LIMIT} ids would be one person's"
+            raise InvalidValue(detail, *at, one[:_SHOWN_MEMBER])
+    return aliases
 
 
 def _reached(one: str, near: Mapping[str, set[str]]) -> set[str]:

@@ -1,13 +1,17 @@
 """Which conversation a message belongs to, by worked examples."""
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from domain.lanes.keys import KeyPolicy, is_shared, lane_id, lane_key, named_parts, owner
-from domain.lanes.source import Source
+from domain.lanes.source import CHAT_TYPES, MEMBERS, PLATFORMS, Source, read_source
 from domain.lanes.whatsapp import aliases_of
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "lane-keys.md"
 DEFAULT = KeyPolicy()
 ONE_FOR_ALL = KeyPolicy(group_sessions_per_user=False)
 PER_USER = KeyPolicy(thread_sessions_per_user=True)
@@ -106,6 +110,19 @@ def test_a_place_has_the_key_that_other_gateways_give_it(
 def test_a_profile_has_keys_of_its_own() -> None:
     assert lane_key(replace(DM, profile="coder"), PROFILES) == "agent:coder:telegram:dm:99"
     assert lane_key(replace(DM, profile="main"), PROFILES) == "agent:main~:telegram:dm:99"
+
+
+def test_the_document_gives_these_examples() -> None:
+    rows = re.findall(r"^\| `(\{.*\})` \| `(.*)` \|$", DOCUMENT.read_text(), re.MULTILINE)
+    assert len(rows) > 8
+    assert [lane_key(read_source(json.loads(said)), DEFAULT) for said, _ in rows] == [
+        key for _, key in rows
+    ]
+
+
+def test_the_document_names_every_member_and_platform() -> None:
+    named = set(re.findall(r"`([a-z_]+)`", DOCUMENT.read_text()))
+    assert named >= {*MEMBERS, *PLATFORMS, *CHAT_TYPES}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from domain.json_text import JsonValue
 from domain.lanes.whatsapp import (
     IDS_LIMIT,
     NO_ALIASES,
+    PERSON_LIMIT,
     Aliases,
     aliases_of,
     all_of,
@@ -107,9 +108,13 @@ def test_what_is_no_alias_is_refused_with_its_place(
     assert refused.value.at == ("aliases", *at)
 
 
-def test_as_many_ids_as_there_may_be_can_be_one_person() -> None:
-    chain: dict[str, JsonValue] = {str(n): str(n + 1) for n in range(IDS_LIMIT // 2)}
-    assert canonical(str(IDS_LIMIT // 2), read_aliases(chain)) == "0"
+def test_a_mistake_does_not_make_everybody_one_person() -> None:
+    chain: dict[str, JsonValue] = {str(n): str(n + 1) for n in range(PERSON_LIMIT - 1)}
+    assert canonical(str(PERSON_LIMIT - 1), read_aliases(chain)) == "0"
+    chain["a"] = str(PERSON_LIMIT // 2)
+    with pytest.raises(InvalidValue) as refused:
+        read_aliases(chain, "aliases")
+    assert refused.value.at == ("aliases", "0")
 
 
 def _aliases(pairs: list[tuple[str, str]]) -> Aliases:
