@@ -620,6 +620,17 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "List Project Turns": ("A page of turns, each with its `session_id`.", None),
     "Read Pool": ("A page of seats, and counts.", _named("Pool")),
     "Let Go": ("Its harness has ended.", None),
+    "Read Lane Context": (
+        "What a model is told of the place.",
+        _shape(
+            lane_id=_TEXT,
+            session_id=_TEXT,
+            prompt=_TEXT,
+            redacted={"type": "boolean", "description": "Whether ids of its platform are hidden."},
+            shared=_FLAG,
+            facts={"type": "object", "description": "What `prompt` says, one by one."},
+        ),
+    ),
     "Renew Lease": (
         "Until when the turn is held; null while it is paused.",
         _shape(lease_until={"type": ["string", "null"], "format": "date-time"}),

@@ -6,7 +6,7 @@ from typing import Final
 from tests.api.costs import Budget
 
 BUDGETS: Final[Mapping[str, Budget]] = {
-    "POST .../turns, cold": Budget(54, 46, 35, 2),
+    "POST .../turns, cold": Budget(55, 47, 35, 2),
     "POST .../turns, warm": Budget(39, 29, 13, 2),
     "POST .../turns, that asks": Budget(46, 38, 18, 2),
     "POST .../turns, refused": Budget(14, 13, 8, 1),

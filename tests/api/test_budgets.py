@@ -182,6 +182,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
         f"/sessions/{a.session}/compare", {"messages": [QUESTION, QUESTION]}
     ),
     "POST /imports, one row": imported,
+    "GET /lanes/{lane_id}/context": lambda a: a.get(f"/lanes/{a.known['lane']}/context"),
     "PUT /blobs/{sha256}": lambda a: a.client.put(f"{BASE}{blob(a)}", content=a.session.encode()),
     "GET /blobs/{sha256}": lambda a: a.get(blob(a)),
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
@@ -318,6 +319,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET /search": Budget(5, 5, 8, 0),
     "POST /imports, one row": Budget(23, 21, 22, 2),
     "GET /imports/{id}": Budget(1, 1, 4, 0),
+    "GET /lanes/{lane_id}/context": Budget(2, 2, 5, 0),
     "PUT /blobs/{sha256}": Budget(5, 4, 5, 1),
     "GET /blobs/{sha256}": Budget(2, 2, 8, 0),
 }
@@ -334,6 +336,10 @@ def asking_at(url: str, directory: Path) -> Generator[tuple[Mapping[str, Asking]
             turns = events // EVENTS_A_TURN
             every = [e for n in range(1, turns + 1) for e in asking[name].whole_turn(f"t{n}")]
             assert asking[name].append(*every).status_code == 201
+            place = {"source": {"platform": "telegram", "chat_id": name}}
+            asking[name].known["lane"] = (
+                asking[name].post("/lanes/resolve", place).json()["lane_id"]
+            )
         for view in log.following.names:
             log.following.catch_up(view)
         yield asking, meter
