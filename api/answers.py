@@ -16,6 +16,13 @@ _OBJECTS: Final[Json] = {"type": "array", "items": _OBJECT}
 _MAYBE: Final[Json] = {"type": ["string", "null"]}
 _MAYBE_NUMBER: Final[Json] = {"type": ["integer", "null"]}
 _TIME: Final[Json] = {"type": "string", "format": "date-time"}
+_ADDRESS: Final[Json] = {
+    "lane_id": {
+        "type": "string",
+        "description": "The lane that the turn came by; left out where it came by none.",
+    },
+    "reply_to": {"type": "string", "description": "The message there that the turn answers."},
+}
 _FRAME: Final[Json] = {
     "type": "object",
     "description": "A frame; its `data` is JSON.",
@@ -183,18 +190,22 @@ SCHEMAS: Final[dict[str, Json]] = {
             messages_rewound=_NUMBER,
         ),
     ),
-    "Event": _shape(
-        id=_TEXT,
-        version=_NUMBER,
-        position=_TEXT,
-        type=_TEXT,
-        schema=_NUMBER,
-        affects=_TEXT,
-        data={"description": "The JSON that was recorded, byte for byte."},
-        recorded_at=_TIME,
-        actor=_TEXT,
-        body_digest=_TEXT,
-        hash=_TEXT,
+    "Event": _with(
+        _shape(
+            id=_TEXT,
+            version=_NUMBER,
+            position=_TEXT,
+            type=_TEXT,
+            schema=_NUMBER,
+            affects=_TEXT,
+            data={"description": "The JSON that was recorded, byte for byte."},
+            recorded_at=_TIME,
+            actor=_TEXT,
+            body_digest=_TEXT,
+            hash=_TEXT,
+        ),
+        turn_id=_TEXT,
+        **_ADDRESS,
     ),
     "Events": _shape(items=_list("Event"), next_cursor=_MAYBE, through_version=_NUMBER, **_HEAD),
     "TranscriptMessage": _with(
@@ -351,24 +362,29 @@ SCHEMAS: Final[dict[str, Json]] = {
         progress=_shape(files=_NUMBER, lines=_NUMBER, events=_NUMBER),
         report={"type": ["object", "null"]},
     ),
-    "Explanation": _shape(
-        turn_id=_TEXT,
-        path=_MAYBE,
-        reason=_MAYBE,
-        explain={"type": "string", "description": "A sentence or two for a person."},
-        history_from=_MAYBE,
-        seat={"type": ["object", "null"], "description": "The harness before."},
-        moved_by={
-            "type": "array",
-            "items": _shape(version=_NUMBER, type=_TEXT, at=_TIME, actor=_MAYBE, producer=_MAYBE),
-        },
-        facets={"type": "array", "items": _TEXT},
-        before=_MAYBE,
-        after=_MAYBE,
-        refused=_OBJECTS,
-        timings={"type": ["object", "null"], "description": "Milliseconds by name."},
-        total_ms=_MAYBE_NUMBER,
-        **_STANDS,
+    "Explanation": _with(
+        _shape(
+            turn_id=_TEXT,
+            path=_MAYBE,
+            reason=_MAYBE,
+            explain={"type": "string", "description": "A sentence or two for a person."},
+            history_from=_MAYBE,
+            seat={"type": ["object", "null"], "description": "The harness before."},
+            moved_by={
+                "type": "array",
+                "items": _shape(
+                    version=_NUMBER, type=_TEXT, at=_TIME, actor=_MAYBE, producer=_MAYBE
+                ),
+            },
+            facets={"type": "array", "items": _TEXT},
+            before=_MAYBE,
+            after=_MAYBE,
+            refused=_OBJECTS,
+            timings={"type": ["object", "null"], "description": "Milliseconds by name."},
+            total_ms=_MAYBE_NUMBER,
+            **_STANDS,
+        ),
+        **_ADDRESS,
     ),
     "Pool": _shape(
         seats={
@@ -412,6 +428,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             through_version=_NUMBER,
         ),
         subagent_session_id={"type": "string", "description": "Of the sub-agent that asks."},
+        **_ADDRESS,
     ),
     "TurnAnswer": _with(
         _shape(
@@ -435,6 +452,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         timings={"type": "object", "description": "Milliseconds by name."},
         divergence=_OBJECT,
         messages_left_out=_NUMBER,
+        **_ADDRESS,
     ),
     "TurnTaken": {
         "description": "The turn runs, the input waits, or the answers are recorded.",
@@ -453,6 +471,7 @@ SCHEMAS: Final[dict[str, Json]] = {
                 "if it ends before, the input waits for a turn of its own.",
             },
             continuation=_named("Continuation"),
+            **_ADDRESS,
         ),
     },
     "Dispatched": _with(
@@ -517,13 +536,16 @@ SCHEMAS: Final[dict[str, Json]] = {
     "Queue": _shape(
         items={
             "type": "array",
-            "items": _shape(
-                queue_id=_TEXT,
-                queued_at=_TIME,
-                version=_NUMBER,
-                steers=_MAYBE,
-                message_id=_MAYBE,
-                by=_MAYBE,
+            "items": _with(
+                _shape(
+                    queue_id=_TEXT,
+                    queued_at=_TIME,
+                    version=_NUMBER,
+                    steers=_MAYBE,
+                    message_id=_MAYBE,
+                    by=_MAYBE,
+                ),
+                **_ADDRESS,
             ),
         },
         next_cursor=_MAYBE,

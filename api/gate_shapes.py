@@ -3,11 +3,12 @@
 from api.shapes import Shape
 from infrastructure.reading.approvals import GateView
 from projections.approvals import approval_shape
+from projections.turns import address_shape
 
 
 def gate_shape(found: GateView, through: int | None = None) -> Shape:
     """Return a gate as it stands, or as it stood at a version."""
-    return approval_shape(
+    shape = approval_shape(
         found.session_id,
         found.gate,
         found.opened,
@@ -15,6 +16,7 @@ def gate_shape(found: GateView, through: int | None = None) -> Shape:
         found.closed_at,
         found.through if through is None else through,
     )
+    return shape | address_shape(found.lane_id, found.reply_to)
 
 
 def decision_shape(found: GateView) -> Shape:

@@ -95,6 +95,7 @@ def _reader(log: Turnlog, wanted: Wanted) -> Read:
             size=PAGE_BYTES,
             types=wanted.types,
             project_id=wanted.project_id,
+            addressed=True,
         )
         pieces = [Piece(each.stored.position, project_frame(each.stored)) for each in found]
         return Page(

@@ -20,7 +20,7 @@ from infrastructure.reading.facts import fact_at
 from infrastructure.reading.moment import Moment, moment
 from infrastructure.reading.transcript import extent_placed
 from infrastructure.reading.transcript_json import page_json
-from projections.turns import turn_shape
+from projections.turns import address_shape, turn_shape
 
 PATH: Final = "Turnlog-Path"
 SHOWN: Final = 200
@@ -52,6 +52,7 @@ def turn_answer(
     shape = turn_shape(turn, end)
     told: Shape = {
         "turn_id": turn_id,
+        **address_shape(turn.lane_id, turn.reply_to),
         "status": shape["status"],
         "path": turn.path,
         "reason": turn.path_reason,

@@ -29,6 +29,7 @@ class StoredFact(StoredEvent):
 
     Attributes:
         blobs: What was taken out of the body, as far as it was read; see `infrastructure.blobs`.
+        lane_id, reply_to: Where its turn's answer goes, if that was looked up.
     """
 
     envelope: Envelope
@@ -38,6 +39,8 @@ class StoredFact(StoredEvent):
     salt: bytes | None
     gone: bool = False
     blobs: tuple[Blob, ...] = ()
+    lane_id: str | None = None
+    reply_to: str | None = None
 
 
 def originator(project_id: str, session_id: str) -> str:

@@ -44,18 +44,23 @@ COLUMNS: Final = (
     t.bodies.c.salt,
     t.bodies.c.body,
 )
+ADDRESS: Final = (t.turns.c.lane_id, t.turns.c.reply_to)
 WITH_BODIES: Final = t.events.outerjoin(
     t.bodies,
     (t.bodies.c.session_key == t.events.c.session_key) & (t.bodies.c.version == t.events.c.version),
 )
+WITH_TURNS: Final = WITH_BODIES.outerjoin(
+    t.turns,
+    (t.turns.c.session_key == t.events.c.session_key) & (t.turns.c.turn_id == t.events.c.turn_id),
+)
 
 
-def _stream(*, desc: bool) -> Prepared:
+def _stream(*, desc: bool, addressed: bool) -> Prepared:
     def build(_: str) -> Any:  # noqa: ANN401
         order = t.events.c.version.desc() if desc else t.events.c.version
         return (
-            select(*COLUMNS)
-            .select_from(WITH_BODIES)
+            select(*COLUMNS, *(ADDRESS if addressed else ()))
+            .select_from(WITH_TURNS if addressed else WITH_BODIES)
             .where(
                 t.events.c.session_key == bindparam("session_key"),
                 t.events.c.version > bindparam("gt"),
@@ -68,8 +73,11 @@ def _stream(*, desc: bool) -> Prepared:
     return Prepared(build)
 
 
-_ASCENDING: Final = _stream(desc=False)
-_DESCENDING: Final = _stream(desc=True)
+_STREAM: Final = {
+    (desc, addressed): _stream(desc=desc, addressed=addressed)
+    for desc in (False, True)
+    for addressed in (False, True)
+}
 _KEY: Final = Prepared(
     lambda _: select(t.streams.c.session_key).where(
         t.streams.c.project_id == bindparam("project_id"),
@@ -243,7 +251,7 @@ def find_key(connection: Connection, project_id: str, session_id: str) -> int | 
     return None if found is None else int(found)
 
 
-def stream_facts(
+def stream_facts(  # noqa: PLR0913 - which facts, and what of them
     connection: Connection,
     stream: tuple[str, str, int],
     *,
@@ -251,13 +259,15 @@ def stream_facts(
     lte: int = EVERYTHING,
     limit: int = EVERYTHING,
     desc: bool = False,
+    addressed: bool = False,
 ) -> list[StoredFact]:
     """Return a stream's facts after `gt` up to `lte`, each with the hash before it.
 
-    `stream` is (project id, session id, session key).
+    `stream` is (project id, session id, session key). `addressed`: with where the answers of their
+    turns go.
     """
     _, _, key = stream
-    statement = _DESCENDING if desc else _ASCENDING
+    statement = _STREAM[desc, addressed]
     rows = list(
         statement.run(connection, {"session_key": key, "gt": gt, "lte": lte, "most": limit})
     )
@@ -269,7 +279,8 @@ def stream_facts(
     if before is None and lowest > 1:
         before = _shared_hash(connection, stream, next(r for r in rows if r.version == lowest))
     hashes[lowest - 1] = GENESIS if before is None else bytes(before)
-    return [stored_fact(row, stream, hashes.get(row.version - 1, GENESIS)) for row in rows]
+    form = addressed_fact if addressed else stored_fact
+    return [form(row, stream, hashes.get(row.version - 1, GENESIS)) for row in rows]
 
 
 def parent_of(connection: Connection, session_key: int, row: Any) -> str | None:  # noqa: ANN401 - a row
@@ -306,7 +317,18 @@ def _shared_hash(connection: Connection, stream: tuple[str, str, int], row: Any)
     return None if found is None else bytes(found)
 
 
-def stored_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> StoredFact:  # noqa: ANN401
+def addressed_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> StoredFact:  # noqa: ANN401
+    """Return the stored fact in a row of `events` joined with `bodies` and `turns`."""
+    return stored_fact(row, stream, previous, row.lane_id, row.reply_to)
+
+
+def stored_fact(
+    row: Any,  # noqa: ANN401
+    stream: tuple[str, str, int],
+    previous: bytes,
+    lane_id: str | None = None,
+    reply_to: str | None = None,
+) -> StoredFact:
     """Return the stored fact in a row of `events` joined with `bodies`."""
     project_id, session_id, _ = stream
     producer = (
@@ -346,4 +368,6 @@ def stored_fact(row: Any, stream: tuple[str, str, int], previous: bytes) -> Stor
         hash=bytes(row.hash),
         salt=None if row.salt is None else bytes(row.salt),
         gone=row.body is None,
+        lane_id=lane_id,
+        reply_to=reply_to,
     )

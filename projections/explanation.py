@@ -15,7 +15,7 @@ from domain.json_text import JsonValue, NotJson
 from domain.raw_json import without_raw
 from domain.state import Turn
 from domain.times import rfc3339
-from projections.turns import Shape, path_shape, timings_of
+from projections.turns import Shape, address_shape, path_shape, timings_of
 
 LABELS: Final[Mapping[str, str]] = {
     "not-parked": "it was in the middle of something",
@@ -114,6 +114,7 @@ def explanation_shape(around: Around) -> Shape:
     turn = around.turn
     return {
         "turn_id": turn.turn_id,
+        **address_shape(turn.lane_id, turn.reply_to),
         "path": turn.path,
         "reason": turn.path_reason,
         "explain": " ".join(_sentences(around)),

@@ -7,10 +7,17 @@ from domain.times import rfc3339
 Shape = dict[str, object]
 
 
+def address_shape(lane_id: str | None, reply_to: str | None) -> Shape:
+    """Return where an answer goes; nothing of what was not said."""
+    shape: Shape = {} if lane_id is None else {"lane_id": lane_id}
+    return shape if reply_to is None else shape | {"reply_to": reply_to}
+
+
 def turn_shape(turn: Turn, end: e.Fact | None = None) -> Shape:
     """Return a turn as the contract shows it; `end` is the fact that ended it."""
     return {
         "turn_id": turn.turn_id,
+        **address_shape(turn.lane_id, turn.reply_to),
         "number": turn.number,
         "status": "paused" if turn.paused else turn.status,
         "started_at": rfc3339(turn.started_at),

@@ -33,6 +33,7 @@ from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.took import Took
 from infrastructure.reading.moment import moment
+from projections.turns import address_shape
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["turns"])
 MEDIA: Final = "application/json"
@@ -190,7 +191,11 @@ async def _told(
     """Return a 202 that says where the session stands."""
 
     def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
-        standing, told = standing_of(log, moment(connection, target))
+        found = moment(connection, target)
+        standing, told = standing_of(log, found)
+        turn = found.open_turn
+        if turn is not None and turn.turn_id == shape.get("turn_id"):
+            standing = address_shape(turn.lane_id, turn.reply_to) | standing
         return dumped(shape | standing), told
 
     said, told = await log.read(look)

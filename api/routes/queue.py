@@ -13,6 +13,7 @@ from domain.raw_json import dumped
 from domain.times import rfc3339
 from infrastructure.hosting.queue_listing import listed
 from infrastructure.reading.moment import Moment
+from projections.turns import address_shape
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}/queue", tags=["turns"])
 
@@ -36,6 +37,7 @@ async def list_queue(target: Session, log: Log, known: KnownTags) -> Response:
                     "steers": each.queued.steers,
                     "message_id": each.message_id,
                     "by": each.by,
+                    **address_shape(*each.address),
                 }
                 for each in listed(connection, moment.key)
             ],

@@ -1,7 +1,8 @@
 """How is what runs turns here put together, and ended?"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import logging
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
@@ -16,7 +17,6 @@ from infrastructure.harness.acp.harnesses import harnesses_of
 from infrastructure.harness.definitions import Definition
 from infrastructure.harness.port import Harnesses
 from infrastructure.harness.reaping import lost, reap, taken_up
-from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending import Attending
 from infrastructure.hosting.attending_places import HOST
 from infrastructure.hosting.configured import Configurations
@@ -24,12 +24,15 @@ from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.recovery import Recovery, nothing
 from infrastructure.hosting.running import Told
+from infrastructure.hosting.steered import Read
+
+_LOGGER: Final = logging.getLogger("turnlog")
 
 
 @asynccontextmanager
 async def hosting(
     log: Turnlog,
-    read: Callable[[Target, bytes], Awaitable[Ask]],
+    read: Read,
     harnesses: Harnesses | None = None,
     *,
     attends: bool = True,

@@ -11,6 +11,7 @@ from domain.raw_json import RawJson
 from domain.state import QueuedInput
 from infrastructure import tables as t
 from infrastructure.blobs import whole
+from infrastructure.hosting.asking import NOWHERE, Address
 from infrastructure.hosting.queueing import waiting
 from infrastructure.prepared import Prepared
 from infrastructure.recorder import WITH_BODIES
@@ -36,11 +37,13 @@ class Listed(NamedTuple):
     Attributes:
         message_id: The id that its message came with.
         by: Who asked for it.
+        address: Where its answer goes.
     """
 
     queued: QueuedInput
     message_id: str | None = None
     by: str | None = None
+    address: Address = NOWHERE
 
 
 def listed(connection: Connection, key: int) -> Sequence[Listed]:
@@ -58,9 +61,12 @@ def listed(connection: Connection, key: int) -> Sequence[Listed]:
             items.append(Listed(each))
             continue
         fact = decode("input-queued", row.schema, whole(connection, key, row.body))
-        request = fact.request if isinstance(fact, e.InputQueued) else None
-        said = parse(request) if isinstance(request, RawJson) else None
-        items.append(Listed(each, _message_id(said), row.actor))
+        if not isinstance(fact, e.InputQueued):
+            items.append(Listed(each, by=row.actor))
+            continue
+        said = parse(fact.request) if isinstance(fact.request, RawJson) else None
+        address = Address(fact.lane_id, fact.reply_to)
+        items.append(Listed(each, _message_id(said), row.actor, address))
     return items
 
 

@@ -17,6 +17,7 @@ from infrastructure import tables as t
 from infrastructure.blobs import whole
 from infrastructure.lineages import key_at, lineage_of
 from infrastructure.reading.facts import fact_at
+from infrastructure.recorder import ADDRESS
 from infrastructure.serialization import decode
 from infrastructure.view_rows import gate_of
 
@@ -38,7 +39,11 @@ _ANSWERED = t.bodies.alias("answered")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateView:
-    """A gate with the facts that opened and closed it, and the version that its session is at."""
+    """A gate with the facts that opened and closed it, and the version that its session is at.
+
+    Attributes:
+        lane_id, reply_to: Where its turn's answer goes.
+    """
 
     session_id: str
     gate: Gate
@@ -46,6 +51,8 @@ class GateView:
     closed: Fact | None
     closed_at: int | None
     through: int
+    lane_id: str | None = None
+    reply_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +162,14 @@ def _gates(project_id: str) -> Select[Any]:
             _CLOSED.c.schema.label("closed_schema"),
             _CLOSED.c.recorded_at.label("closed_at"),
             _ANSWERED.c.body.label("closed_body"),
+            *ADDRESS,
         )
         .join(t.streams, t.streams.c.session_key == c.session_key)
         .join(t.heads, t.heads.c.session_key == c.session_key)
+        .outerjoin(
+            t.turns,
+            (t.turns.c.session_key == c.session_key) & (t.turns.c.turn_id == c.turn_id),
+        )
         .outerjoin(_OPENED, _same(_OPENED, c.opened_version))
         .outerjoin(_ASKED, _same(_ASKED, c.opened_version))
         .outerjoin(_CLOSED, _same(_CLOSED, c.closed_version))
@@ -184,6 +196,8 @@ def _view(connection: Connection, row: Row[Any]) -> GateView:
         closed=_fact(row.closed_type, row.closed_schema, answered),
         closed_at=row.closed_at,
         through=row.through,
+        lane_id=row.lane_id,
+        reply_to=row.reply_to,
     )
 
 

@@ -1,4 +1,4 @@
-"""Which facts does a session's log hold, as they were recorded?"""
+"""Which facts does a session's log hold, as they were recorded, and where do answers go?"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from infrastructure import tables as t
 from infrastructure.lineages import Lineage, parts
 from infrastructure.mapper import StoredFact
-from infrastructure.recorder import COLUMNS, WITH_BODIES, stored_fact, stream_facts
+from infrastructure.recorder import ADDRESS, COLUMNS, WITH_TURNS, addressed_fact, stream_facts
 
 Stream = tuple[str, str, int]
 NEWEST_VERSION: Final = 2**31 - 1
@@ -61,11 +61,19 @@ def facts(  # noqa: PLR0913 - what a page of the log can be asked for
     """
     through = NEWEST_VERSION if before is None else before - 1
     if not types:
-        return stream_facts(connection, stream, gt=after, lte=through, desc=descending, limit=limit)
+        return stream_facts(
+            connection,
+            stream,
+            gt=after,
+            lte=through,
+            desc=descending,
+            limit=limit,
+            addressed=True,
+        )
     version = t.events.c.version
     statement = (
-        select(*COLUMNS)
-        .select_from(WITH_BODIES)
+        select(*COLUMNS, *ADDRESS)
+        .select_from(WITH_TURNS)
         .where(
             t.events.c.session_key == stream[2],
             t.events.c.type.in_(types),
@@ -75,4 +83,4 @@ def facts(  # noqa: PLR0913 - what a page of the log can be asked for
         .order_by(version.desc() if descending else version)
         .limit(limit)
     )
-    return [stored_fact(row, stream, b"") for row in connection.execute(statement)]
+    return [addressed_fact(row, stream, b"") for row in connection.execute(statement)]

@@ -13,9 +13,18 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 from infrastructure import tables as t
 from infrastructure.commit import ORDINAL_BITS
 from infrastructure.mapper import StoredFact
-from infrastructure.recorder import COLUMNS, HORIZON, WITH_BODIES, stored_fact
+from infrastructure.recorder import (
+    ADDRESS,
+    COLUMNS,
+    HORIZON,
+    WITH_BODIES,
+    WITH_TURNS,
+    addressed_fact,
+    stored_fact,
+)
 
 _NAMED: Final = WITH_BODIES.join(t.streams, t.streams.c.session_key == t.events.c.session_key)
+_ADDRESSED: Final = WITH_TURNS.join(t.streams, t.streams.c.session_key == t.events.c.session_key)
 
 
 class Found(NamedTuple):
@@ -48,7 +57,7 @@ def is_lost(connection: Connection, position: int) -> bool:
     return found.first() is None
 
 
-def log_page(
+def log_page(  # noqa: PLR0913 - what a page of the log can be asked for
     connection: Connection,
     *,
     after: int,
@@ -56,11 +65,12 @@ def log_page(
     size: int | None = None,
     types: Sequence[str] = (),
     project_id: str | None = None,
+    addressed: bool = False,
 ) -> tuple[list[Found], int]:
     """Return up to `limit` facts after a position, in order, and how far was looked.
 
     That far there is no other such fact, and never will be. With `size` they say not more bytes
-    together, or it is one fact.
+    together, or it is one fact. `addressed`: with where the answers of their turns go.
     """
     through = max(after, visible_through(connection))
     if through == after:
@@ -74,17 +84,15 @@ def log_page(
     if size is not None:
         limit = _fitting(connection, wanted, limit, size)
     statement = (
-        select(t.streams, *COLUMNS)
-        .select_from(_NAMED)
+        select(t.streams, *COLUMNS, *(ADDRESS if addressed else ()))
+        .select_from(_ADDRESSED if addressed else _NAMED)
         .where(*wanted)
         .order_by(position)
         .limit(limit)
     )
+    form = addressed_fact if addressed else stored_fact
     found = [
-        Found(
-            row.session_key,
-            stored_fact(row, (row.project_id, row.session_id, row.session_key), b""),
-        )
+        Found(row.session_key, form(row, (row.project_id, row.session_id, row.session_key), b""))
         for row in connection.execute(statement)
     ]
     return found, found[-1].stored.position if len(found) == limit else through

@@ -13,7 +13,7 @@ from api.app import create_app
 from infrastructure.composition import Turnlog, open_turnlog
 from infrastructure.run_rows import SECOND
 from infrastructure.settings import load
-from tests.api.batches import Json, event, events_of, problem, types_of
+from tests.api.batches import Json, append, batch, called, event, events_of, problem, types_of
 from tests.api.runners import Runner, approved, user
 
 START = 1_800_000_000 * SECOND
@@ -121,6 +121,28 @@ def test_an_answer_to_a_turn_whose_holder_was_lost_goes_on_in_a_new_one(
         assert again[name] == told[name], name
     two.finish()
     assert types_of(one.http, "s").count("turn-interrupted") == 1
+
+
+def test_the_new_turn_answers_where_the_lost_one_would_have(
+    pair: tuple[Runner, Runner], clock: Clock
+) -> None:
+    one, two = pair
+    to = {"lane_id": "0f" * 16, "reply_to": "m1"}
+    begun = event("turn-started", turn_id="t1", messages=[user("One?")], **to)
+    gate = event("gate-opened", turn_id="t1", kind="permission", permission_id="p1")
+    lost = batch(1, begun, called("t1", "c1"), gate, lease_s=60)
+    assert append(one.http, "s", lost).status_code == 201
+    clock.now += 61 * SECOND
+
+    (waits,) = one.http.get("/sessions/s/approvals").json()["items"]
+    two.take(answers=[approved(waits["gate_id"])])
+    two.finish()
+    turns = one.http.get("/sessions/s/turns").json()["items"]
+    assert [(each["turn_id"], each["status"]) for each in turns] == [
+        ("two-t1", "completed"),
+        ("t1", "interrupted"),
+    ]
+    assert all(to.items() <= each.items() for each in turns)
 
 
 def test_a_paused_turn_outlives_any_lease(pair: tuple[Runner, Runner], clock: Clock) -> None:
