@@ -1,7 +1,6 @@
 """How is what runs turns here put together, and ended?"""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -25,8 +24,6 @@ from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.recovery import Recovery, nothing
 from infrastructure.hosting.running import Told
 from infrastructure.hosting.steered import Read
-
-_LOGGER: Final = logging.getLogger("turnlog")
 
 
 @asynccontextmanager
