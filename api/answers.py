@@ -601,6 +601,38 @@ SCHEMAS: Final[dict[str, Json]] = {
         through_version=_NUMBER,
     ),
     "Blob": _shape(sha256=_TEXT, size=_NUMBER),
+    "Settings": _shape(
+        version=_NUMBER,
+        changed_at={"type": ["string", "null"], "format": "date-time"},
+        changed_by=_MAYBE,
+        readable={"type": "boolean", "description": "False: these are the defaults."},
+        lanes=_shape(
+            group_sessions_per_user=_FLAG,
+            thread_sessions_per_user=_FLAG,
+            profiles=_FLAG,
+            redact_ids=_FLAG,
+            prune_after_days=_NUMBER,
+            resume_fresh_s=_NUMBER,
+            allowed_users={
+                "type": ["object", "null"],
+                "additionalProperties": {"type": "array", "items": _TEXT},
+            },
+            home_channels={
+                "type": "object",
+                "additionalProperties": _with(_shape(chat_id=_TEXT), name=_TEXT),
+            },
+        ),
+        sessions=_shape(retain_ended_days=_NUMBER),
+    ),
+    "Aliases": _with(
+        _shape(
+            version=_NUMBER,
+            changed_at={"type": ["string", "null"], "format": "date-time"},
+            changed_by=_MAYBE,
+            counts=_shape(whatsapp=_shape(people=_NUMBER, ids=_NUMBER)),
+        ),
+        whatsapp={"type": "object", "description": "As it was put; not in the answer to that."},
+    ),
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
 
@@ -689,6 +721,10 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Project Usage": ("A page of what was used, and the sum of all.", _named("Used")),
     "Session Usage": ("A page of what the session used, and the sum of all.", _named("Used")),
     "Search Project": ("A page of texts that were found.", _named("Found")),
+    "Read Settings": ("The policies.", _named("Settings")),
+    "Change Settings": ("The policies as they are now.", _named("Settings")),
+    "Read Aliases": ("Which ids are one person's.", _named("Aliases")),
+    "Put Aliases": ("How many ids are known now.", _named("Aliases")),
     "Store Blob": ("The bytes are kept.", _named("Blob")),
     "Metrics": ("What is counted, as Prometheus reads it.", None),
     "Health": ("The process lives.", None),

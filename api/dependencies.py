@@ -77,10 +77,10 @@ async def the_caller(
 
 async def expected_version(
     if_match: Annotated[
-        str | None, Header(description='`"<version>"`: write only if the session is there.')
+        str | None, Header(description='`"<version>"`: write only if it is at this version.')
     ] = None,
 ) -> int | None:
-    """Return the version that the session must be at, if the caller says."""
+    """Return the version that what is written to must be at, if the caller says."""
     if if_match is None or if_match == "*":
         return None
     match = _ETAG.fullmatch(if_match)
@@ -92,7 +92,7 @@ async def expected_version(
 
 async def known_tags(
     if_none_match: Annotated[
-        str | None, Header(description='`"<version>"`: answer 304 if the session is there.')
+        str | None, Header(description='`"<version>"`: answer 304 if it is at this version.')
     ] = None,
 ) -> frozenset[str]:
     """Return the tags that the caller holds an answer for."""

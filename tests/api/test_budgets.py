@@ -183,6 +183,14 @@ REQUESTS: Final[Mapping[str, Request]] = {
     ),
     "POST /imports, one row": imported,
     "GET /lanes/{lane_id}/context": lambda a: a.get(f"/lanes/{a.known['lane']}/context"),
+    "GET /settings": lambda a: a.get("/settings"),
+    "PATCH /settings": lambda a: a.client.patch(
+        f"{BASE}/settings", json={"lanes": {"prune_after_days": len(a.session)}}
+    ),
+    "PUT /lanes/aliases": lambda a: a.client.put(
+        f"{BASE}/lanes/aliases", json={"whatsapp": {"1": [f"{a.session}@lid"]}}
+    ),
+    "GET /lanes/aliases": lambda a: a.get("/lanes/aliases"),
     "PUT /blobs/{sha256}": lambda a: a.client.put(f"{BASE}{blob(a)}", content=a.session.encode()),
     "GET /blobs/{sha256}": lambda a: a.get(blob(a)),
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
@@ -320,6 +328,10 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST /imports, one row": Budget(23, 21, 22, 2),
     "GET /imports/{id}": Budget(1, 1, 4, 0),
     "GET /lanes/{lane_id}/context": Budget(2, 2, 5, 0),
+    "GET /settings": Budget(1, 1, 4, 0),
+    "PATCH /settings": Budget(3, 2, 4, 1),
+    "PUT /lanes/aliases": Budget(3, 2, 4, 1),
+    "GET /lanes/aliases": Budget(1, 1, 4, 0),
     "PUT /blobs/{sha256}": Budget(5, 4, 5, 1),
     "GET /blobs/{sha256}": Budget(2, 2, 8, 0),
 }
