@@ -95,7 +95,7 @@ def _where_it_applies(lane: Lane, standing: Standing) -> Shape:
             "had_activity": lane.had_activity,
             "fresh": not standing.has_activity,
         }
-    if lane.moved_to is not None:
+    if lane.status == "moved":
         shape["moved_to"] = lane.moved_to
     if lane.moved_from is not None:
         shape["moved_from"] = lane.moved_from

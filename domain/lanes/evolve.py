@@ -47,6 +47,7 @@ def _opened(lane: Lane, event: e.LaneOpened) -> Lane:
         source=source,
         policy=_mapping(event.policy),
         session_id=lane.session_id,
+        moved_to=lane.moved_to,
         moved_from=event.moved_from,
         pinned=lane.pinned,
         unreadable=lane.unreadable,

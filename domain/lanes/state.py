@@ -14,7 +14,8 @@ class Lane(NamedTuple):
         suspended_reason: Why its current session is not gone on with; None if it is.
         resume_reason: Why there is something to go on with; None if there is nothing.
         reset_reason, reset_at, had_activity: Of the newest reset since it was opened.
-        moved_to, follows: Where its conversation went, and whether what still comes goes there.
+        moved_to: Where its conversation went, even if another one began here since.
+        follows: Whether what still comes here belongs there.
         unreadable: So many of its facts this build cannot read.
     """
 

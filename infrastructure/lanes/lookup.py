@@ -95,7 +95,7 @@ def followed(connection: Connection, project_id: str, lane_id: str) -> FoundLane
     found = find_lane(connection, project_id, lane_id)
     for _ in range(MOST_MOVES):
         if found is None or found.lane.moved_to is None or not found.lane.follows:
-            break
+            break  # one that was opened again follows nothing
         found = find_lane(connection, project_id, found.lane.moved_to)
     return found
 

@@ -219,7 +219,9 @@ class Lanes:
             for candidate in arrival.candidates
             if (found := find_lane(attempt.connection, arrival.project_id, candidate.lane_id))
             and found.lane.status == "open"
-            and may_adopt(candidate, dict(found.lane.source), claimed=False)
+            and may_adopt(
+                candidate, dict(found.lane.source), claimed=found.lane.moved_to is not None
+            )
         ]
         if not known:
             return None

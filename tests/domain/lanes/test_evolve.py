@@ -96,7 +96,8 @@ def test_a_lane_that_is_opened_again_is_as_new_but_for_its_age_and_its_pin() -> 
         e.LaneMoved(to_lane_id="0e"),
         OPENED,
     )
-    assert (lane.status, lane.suspended_reason, lane.moved_to) == ("open", None, None)
+    assert (lane.status, lane.suspended_reason, lane.follows) == ("open", None, False)
+    assert lane.moved_to == "0e", "whoever claimed it is known"
     assert (lane.created_at, lane.pinned, lane.session_id) == (10, True, "one")
 
 
