@@ -15,6 +15,7 @@ from tests.databases import (
     forced_writes,
     postgresql_databases,
 )
+from tests.measuring import MEASURE, Measuring
 
 # A change is judged by the same examples each time; whoever works on it meets new ones.
 settings.register_profile("ci", derandomize=True)
@@ -22,6 +23,12 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 NewDatabase = Callable[[DatabaseKind], str]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the core if that is asked for, in each process that runs tests."""
+    if (data_file := os.environ.get(MEASURE)) and not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Measuring(data_file))
 
 
 @pytest.fixture(scope="session")

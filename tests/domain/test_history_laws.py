@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -432,6 +433,7 @@ def chained(start: bytes, digests: Sequence[bytes | None]) -> bytes:
     return start
 
 
+@pytest.mark.law
 def test_what_is_in_sight_is_what_a_plain_list_has() -> None:
     run_state_machine_as_test(
         Histories, settings=settings(max_examples=75, stateful_step_count=50, deadline=None)

@@ -256,3 +256,11 @@ def test_a_branch_without_messages_is_passed_over() -> None:
     for after, messages in ((0, 1), (1, 0), (1, 0), (3, 0), (3, 1)):
         tree.grow(after, messages)
     assert runs(tree.find, tree.spot(5), 0, 2) == [(0, 1, 0), (1, 2, 1)]
+    assert runs_within(tree.find, tree.spot(5), 0, 2) == [(0, 1, 0), (1, 2, 1)]
+
+
+def test_a_branch_without_messages_has_none_of_a_window() -> None:
+    tree = Tree()
+    for after, messages in ((0, 2), (1, 1), (1, 0)):
+        tree.grow(after, messages)
+    assert runs_within(tree.find, tree.spot(3), 0, 4) == [(0, 2, 0)]

@@ -1,5 +1,6 @@
 """A turn that is out of sight is so by the last rewind that took it out."""
 
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
@@ -56,6 +57,7 @@ class Watched(Histories):
         assert out == self.taken_out
 
 
+@pytest.mark.law
 def test_a_turn_is_out_by_the_rewind_that_took_it_out_last() -> None:
     run_state_machine_as_test(
         Watched, settings=settings(max_examples=40, stateful_step_count=40, deadline=None)
@@ -85,3 +87,9 @@ def test_who_leaves_a_branch_leaves_what_leads_to_it() -> None:
     assert known.that_took_out(4, 4, 1) == 20
     assert known.that_took_out(4, 5, 2) is None
     assert known.that_took_out(6, 6, 2) == 20
+
+
+def test_a_rewind_from_further_on_takes_out_what_an_older_one_did() -> None:
+    known = Rewinds([Passage(9, 0, 2, 1), Passage(20, 0, 4, 0)], [])
+
+    assert [known.that_took_out(0, n, n - 1) for n in (1, 2, 3, 4)] == [20, 20, 20, 20]

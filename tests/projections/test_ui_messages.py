@@ -254,6 +254,12 @@ def test_files_and_data_are_parts() -> None:
     assert codes(export) == ["attachment", "gate", "unknown-part"]
 
 
+def test_reasoning_without_a_signature_is_of_no_provider() -> None:
+    export = exported(started(), parted({"type": "reasoning", "text": "so", "provider": "x"}))
+
+    assert read(export)[1]["parts"][1] == {"type": "reasoning", "text": "so", "state": "done"}
+
+
 def test_a_system_message_has_words_only_and_a_developer_s_is_one() -> None:
     export = exported(
         started(

@@ -80,6 +80,8 @@ STRIDE: Final = 1_000_003
 
 Law: TypeAlias = Callable[[Situation, Decision], bool]
 
+pytestmark = pytest.mark.law
+
 
 def before_of(decision: Decision) -> Steps:
     return () if isinstance(decision, Refuse) else decision.before

@@ -9,6 +9,7 @@ from domain import events as e
 from domain.json_text import JsonValue
 from domain.messages import Message, Part
 from domain.raw_json import RawJson
+from projections.anthropic_parts import BEGINNING
 from projections.comparing.comparison import Comparison, Known, better, compare, needed
 from projections.comparing.fingerprints import fingerprint_of, reference_fingerprint_of
 from projections.comparing.forms import carries, form_of, our_history, read_history
@@ -581,6 +582,33 @@ def test_blocks_of_anthropic_are_read() -> None:
     ]  # fmt: skip
     assert parts[4]["arguments"] == "{"
     assert parts[5]["is_error"] is True
+
+
+def test_the_beginning_that_the_export_makes_up_was_said_by_nobody() -> None:
+    first, later = read([user(BEGINNING), user(BEGINNING)], "anthropic")
+
+    assert first.parts == ()
+    assert [part["text"] for part, _ in later.parts] == [BEGINNING]
+
+
+def test_an_answer_to_a_gate_is_nothing_that_was_said() -> None:
+    answer = {"type": "gate_answer", "gate_id": "g", "verdict": "approved"}
+
+    assert gist(compared(TALK[:1], [user([answer, {"type": "text", "text": "a\nb"}])])) == SAME
+
+
+@pytest.mark.parametrize(
+    ("part", "role", "placed"),
+    [
+        ({"type": "data", "kind": "k", "data": 1}, "user", True),
+        ({"type": "data", "kind": "k", "data": 1}, "system", False),
+        ({"type": "x-new"}, "assistant", False),
+    ],
+)
+def test_a_ui_message_has_a_place_for_data_and_none_for_what_is_new(
+    part: Json, role: str, *, placed: bool
+) -> None:
+    assert carries("ui", part, role) is placed
 
 
 def test_a_form_without_a_place_for_it_may_leave_a_system_message_out() -> None:
