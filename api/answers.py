@@ -406,7 +406,10 @@ SCHEMAS: Final[dict[str, Json]] = {
         },
         next_cursor=_MAYBE,
         counts=_shape(since=_TIME, by_path=_OBJECT, by_reason=_OBJECT),
-        process={"type": ["object", "null"], "description": "How full this process is."},
+        process={
+            "type": ["object", "null"],
+            "description": "How full this process is, and in `memory` what it may use and uses.",
+        },
     ),
     "Gate": _with(
         _shape(

@@ -40,6 +40,7 @@ class OfHarnesses(Collector):
         yield from self._counters()
         yield self._seconds()
         yield from self._pool()
+        yield from self._memory()
         try:
             states = self._log.read_now(seats_by_state)
         except UNREACHABLE:
@@ -89,6 +90,23 @@ class OfHarnesses(Collector):
             "ending": counts.ending,
         }
         yield _gauge("turnlog_pool_seats", "Seats of this process, by state.", states)
+
+    def _memory(self) -> Iterator[Metric]:
+        relieved = self._log.counting.relieved
+        sizes = (
+            ("budget", "How much memory may be used here.", relieved.budget),
+            ("used", "How much was when it was looked last.", relieved.used),
+        )
+        for name, about, size in sizes:
+            if size is not None:
+                yield GaugeMetricFamily(f"turnlog_pool_memory_{name}_bytes", about, size)
+        counts = (
+            ("passes", "How often it was looked whether memory is short.", relieved.passes),
+            ("evicted", "Harnesses let go for that.", relieved.evicted),
+            ("unevictable", "How often none could be.", relieved.unevictable),
+        )
+        for name, about, count in counts:
+            yield CounterMetricFamily(f"turnlog_pool_pressure_{name}", about, count)
 
 
 def _gauge(name: str, about: str, states: Mapping[str, int]) -> Metric:

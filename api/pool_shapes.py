@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from api.shapes import Shape
+from domain.pressure import MIB
 from domain.times import rfc3339
 from infrastructure.hosting.live_pool import LivePool
+from infrastructure.pool.pressure import Relieved
 from infrastructure.reading.project_turns import DAY, path_counts
 from infrastructure.reading.seats import SeatView
 from projections.seats import seat_shape
@@ -30,7 +32,7 @@ def counts_shape(connection: Connection, project_id: str, now: int) -> Shape:
     }
 
 
-def process_shape(pool: LivePool | None) -> Shape | None:
+def process_shape(pool: LivePool | None, relieved: Relieved) -> Shape | None:
     """Return how full the pool of this process is, whatever project its seats are of."""
     if pool is None:
         return None
@@ -42,4 +44,15 @@ def process_shape(pool: LivePool | None) -> Shape | None:
         "awaiting_approval": counts.awaiting_approval,
         "ending": counts.ending,
         "waiting": counts.waiting,
+        "memory": {
+            "budget_mb": _mib(relieved.budget),
+            "used_mb": _mib(relieved.used),
+            "passes": relieved.passes,
+            "evicted": relieved.evicted,
+            "unevictable": relieved.unevictable,
+        },
     }
+
+
+def _mib(size: int | None) -> int | None:
+    return None if size is None else size // MIB

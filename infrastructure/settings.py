@@ -8,16 +8,17 @@ if that exists. The environment wins.
 import os
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from domain.approval_modes import DEFAULT_MODE, MODES
 from domain.events.session import ApprovalMode
+from domain.pressure import Garbage, read_batch, read_budget, read_protected
 from infrastructure.demo_agent.surroundings import VARIABLES
 from infrastructure.harness.definitions import (
     DEMO,
@@ -37,6 +38,7 @@ from infrastructure.restart_policy import RestartPolicy
 from infrastructure.spawning import SPAWNING_TOOLS
 from projections.prices import NO_PRICES, Prices
 
+Value = TypeVar("Value")
 PREFIX: Final = "TURNLOG_"
 FILE_NAME: Final = "TURNLOG_CONFIG"
 HARNESS_MARK: Final = "TURNLOG_HARNESS"
@@ -103,6 +105,7 @@ class Settings:
         pool: How many harnesses are kept alive between turns, and for how long.
         prices: What models' tokens cost that told no amount.
         sources: Where each setting in `MEANINGS` came from: a variable, a file, or the default.
+        passed_over: For people: which settings say nothing known, so that their defaults hold.
     """
 
     database_url: URL
@@ -128,6 +131,7 @@ class Settings:
     pool: PoolLimits = field(default_factory=PoolLimits)
     prices: Prices = NO_PRICES
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    passed_over: Sequence[str] = ()
 
     @property
     def embedded(self) -> bool:
@@ -218,6 +222,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         pool=_pool(given),
         prices=_prices(given),
         sources={name: given.source(name) for name in MEANINGS},
+        passed_over=tuple(given.passed_over),
     )
 
 
@@ -236,6 +241,7 @@ class _Given:
         self._values: Mapping[str, str] = {}
         self.harnesses: object = {}
         self.prices: object = {}
+        self.passed_over: list[str] = []
         if environment.get(FILE_NAME):
             self.file = Path(environment[FILE_NAME]).expanduser()
         elif look and default_file().is_file():
@@ -249,6 +255,10 @@ class _Given:
     def text(self, name: str) -> str:
         """Return what was given; empty if nothing was."""
         return self._environment.get(_variable(name), "").strip() or self._values.get(name, "")
+
+    def said(self, name: str) -> str | None:
+        """Return what was given, which a file can say to be empty; None if nothing was."""
+        return self.text(name) or self._values.get(name)
 
     def source(self, name: str) -> str:
         """Return what gave it, for people."""
@@ -396,7 +406,23 @@ def _pool(given: _Given) -> PoolLimits:
         )
         for name, (least, most) in POOL_RANGES.items()
     }
-    return PoolLimits(enabled=_flag(given, "pool_enabled", default=True), **numbers)
+    return PoolLimits(
+        enabled=_flag(given, "pool_enabled", default=True),
+        memory_budget=_forgiving(given, "pool_memory_budget", read_budget),
+        pressure_protect_recent=_forgiving(given, "pool_pressure_protect_recent", read_protected),
+        pressure_batch=_forgiving(given, "pool_pressure_batch", read_batch),
+        **numbers,
+    )
+
+
+def _forgiving(given: _Given, name: str, read: Callable[[str | None], Value]) -> Value:
+    """Return a setting whose default holds, and which is complained of, if it says nothing."""
+    try:
+        return read(given.said(name))
+    except Garbage:
+        default = read(None)
+        given.passed_over.append(f"{given.called(name)} says nothing known: {default} holds")
+        return default
 
 
 def _flag(given: _Given, name: str, *, default: bool) -> bool:

@@ -45,7 +45,7 @@ async def read_pool(
         "seats": seats_shape(shown, log.live_pool),
         "next_cursor": cursor(_place(shown[-1]), parameters) if len(found) > limit else None,
         "counts": counts,
-        "process": process_shape(log.live_pool),
+        "process": process_shape(log.live_pool, log.counting.relieved),
     }
     return Response(dumped(page), media_type=MEDIA)
 

@@ -17,7 +17,6 @@ from domain.keys import Keys
 from domain.refusals import Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
-from infrastructure.harness.memory import used_mb
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.attending_places import (
     AT_ONCE,
@@ -47,7 +46,6 @@ from infrastructure.runner import Attempt
 EVERY_S: Final = 1.0
 RENEWALS: Final = 4
 """So often a lease is renewed while it lasts, if rounds come often enough."""
-RELIEVE_EACH: Final = 5
 BURY_EACH: Final = 30
 SETTLED: Final = 20
 _LOGGER: Final = logging.getLogger("turnlog")
@@ -88,8 +86,6 @@ class Attending:
         self._round += 1
         if self._lost:
             await self._settle()
-        if self._round % RELIEVE_EACH == 0 and self._log.settings.pool.memory_limit_mb:
-            await launching.pool.relieve(await asyncio.to_thread(used_mb))
         await self._each(EXPIRED, self._expire)
         if launching.pool.seats():
             self._looked_at = self._log.now()

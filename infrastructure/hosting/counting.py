@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from domain.state import TurnPath
+from infrastructure.pool.pressure import Relieved
 
 PHASES: Final = ("dispatch", "harness_start", "first_output", "total")
 """The timings that are counted, by their names."""
@@ -48,9 +49,14 @@ class Durations(NamedTuple):
 
 
 class Counting:
-    """The counts of one process."""
+    """The counts of one process.
+
+    Attributes:
+        relieved: What came of looking after its memory.
+    """
 
     def __init__(self) -> None:
+        self.relieved: Final = Relieved()
         self._turns: Final[Counter[tuple[str, str]]] = Counter()
         self._refused: Final[Counter[str]] = Counter()
         self._evicted: Final[Counter[str]] = Counter()

@@ -21,6 +21,7 @@ from infrastructure.hosting.deletions import Deletions
 from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.live import Live
+from infrastructure.hosting.relieving import pressure_of
 from infrastructure.pool.pool import Pool
 from infrastructure.pool.seats import Seat, SeatKey
 from infrastructure.runner import Attempt
@@ -67,6 +68,7 @@ class Here:
             mint=self.mint,
             on_gone=self._gone,
         )
+        self.pressure: Final = pressure_of(log, self.pool, owner)
 
     def mint(self) -> str:
         """Return an id that was never used."""

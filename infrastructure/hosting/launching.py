@@ -150,6 +150,7 @@ class Launching:
     async def close(self) -> None:
         """Let all harnesses go; what runs is interrupted."""
         self.here.closing = True
+        await self.here.pressure.end()
         self.here.spawn(self.compacting.stop_all())
         for live in self.here.running():
             self.here.spawn(self.stop(live, SHUTDOWN, None))

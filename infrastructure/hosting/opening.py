@@ -1,10 +1,12 @@
 """How is what runs turns here put together, and ended?"""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
+from typing import Final
 from uuid import uuid4
 
 from domain.canonical import canonical
@@ -24,6 +26,8 @@ from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.recovery import Recovery, nothing
 from infrastructure.hosting.running import Told
 from infrastructure.hosting.steered import Read
+
+_LOGGER: Final = logging.getLogger("turnlog")
 
 
 @asynccontextmanager
@@ -63,6 +67,10 @@ async def hosting(
         found.recovery = Recovery(log, list(left), reaps)
     attending = Attending(log, found, list(left), settled)
     rounds = asyncio.get_running_loop().create_task(attending.rounds()) if attends else None
+    if attends:
+        for sentence in settings.passed_over:
+            _LOGGER.warning("%s", sentence)
+        launching.here.pressure.begin()
     log.live_pool = launching.pool
     try:
         yield found

@@ -127,6 +127,7 @@ class Running:
         if not self._here.pool.seat_harness(live.seat, harness):
             await self.leaving.failed(live, "shutdown", "the server is stopping")
             return
+        self._here.pressure.stir()
         timings = {"harness_start": round(loop_ms() - began - replay), "replay": round(replay)}
         await self.run(live, done, harness, timings=timings)
 

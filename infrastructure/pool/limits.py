@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from domain.pressure import AUTO, BATCH, PROTECT_RECENT, Budget
+
 MEANINGS: Final[Mapping[str, str]] = {
     "pool_enabled": "whether harnesses are kept alive between turns; without it every turn is cold",
     "pool_idle_ttl_s": "how long one waits for the next turn; 0: it does not",
     "pool_approval_ttl_s": "how long one waits for a decision; 0: it does not",
     "pool_capacity": "how many there are at most, busy ones too",
     "pool_wait_s": "how long a turn waits for room among them",
-    "pool_keep_recent": "how many of those used last stay when memory gets short",
-    "pool_memory_limit_mb": "above how much memory in use idle ones have to go; 0: never",
+    "pool_memory_budget": "above how many MiB in use idle ones have to go; `auto`, or `off`",
+    "pool_pressure_protect_recent": "how many of those used last stay then, but half at most",
+    "pool_pressure_batch": "how many go at once then, at most",
+    "pool_pressure_every_s": "how often it is looked how much memory is in use",
     "pool_shutdown_s": "how long the end of the process waits for theirs",
 }
 DAY_S: Final = 24 * 60 * 60
@@ -20,8 +24,7 @@ RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "approval_ttl_s": (0, 30 * DAY_S),
     "capacity": (1, 10_000),
     "wait_s": (1, 600),
-    "keep_recent": (0, 10_000),
-    "memory_limit_mb": (0, 2**24),
+    "pressure_every_s": (1, 3_600),
     "shutdown_s": (1, 600),
 }
 """Least and most of each number, by its name in `PoolLimits`."""
@@ -36,10 +39,15 @@ class PoolLimits:
     approval_ttl_s: int = 600
     capacity: int = 8
     wait_s: int = 5
-    keep_recent: int = 2
-    memory_limit_mb: int = 0
+    memory_budget: Budget = AUTO
+    pressure_protect_recent: int = PROTECT_RECENT
+    pressure_batch: int = BATCH
+    pressure_every_s: int = 10
     shutdown_s: int = 5
 
     def shown(self) -> Mapping[str, str]:
         """Return each setting's value for people, by its name among all settings."""
-        return {f"pool_{name}": str(value).lower() for name, value in asdict(self).items()}
+        return {
+            f"pool_{name}": "off" if value is None else str(value).lower()
+            for name, value in asdict(self).items()
+        }

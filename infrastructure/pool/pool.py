@@ -202,18 +202,10 @@ class Pool:
             self._end(held, reason, detail)
         await self._endings.over(seat)
 
-    async def relieve(self, used_mb: int) -> int:
-        """Let idle seats go if more memory is used than was set; return how many.
-
-        As many of the least recently used as take, on average, what is too much; the most recent
-        few stay.
-        """
-        over = used_mb - self._limits.memory_limit_mb
-        if self._limits.memory_limit_mb == 0 or over <= 0:
-            return 0
-        wanted = -(-over * len(self._seats) // used_mb)
-        may = max(0, self._parking.idle - self._limits.keep_recent)
-        chosen = self._parking.least_recent(min(wanted, may))
+    async def relieve(self, seat_ids: Sequence[str]) -> int:
+        """Let those of these seats go that are idle, and wait for it; return how many."""
+        found = [self._seats.get(seat_id) for seat_id in seat_ids]
+        chosen = [seat for seat in found if seat is not None and seat.state == "idle"]
         for seat in chosen:
             self._end(seat, "pressure")
         for seat in chosen:

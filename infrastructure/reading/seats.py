@@ -66,5 +66,15 @@ def seats_by_state(connection: Connection) -> Mapping[str, int]:
     return {row.state: row.seats for row in connection.execute(statement)}
 
 
+def on_record(connection: Connection, owner: str) -> frozenset[str]:
+    """Return the ids of an owner's seats that the log tells to wait for a turn.
+
+    That stands in one commit with the end of the turn before: all that it did is on record.
+    """
+    c = t.seats.c
+    statement = select(c.seat_id).where(text(_TAKEN), c.owner == owner, c.state == "idle")
+    return frozenset(connection.execute(statement).scalars())
+
+
 def _view(row: Row[Any]) -> SeatView:
     return SeatView(session_key=row.session_key, session_id=row.session_id, seat=seat_of(row))

@@ -70,9 +70,11 @@ def served(
     kind: DatabaseKind,
     database_url: str,
     harnesses: MortalHarnesses | None = None,
+    *,
+    processes: bool = False,
     **settings: str,
 ) -> Generator[Served]:
-    """Serve a database until the end of the block; its harnesses are no processes."""
+    """Serve a database until the end of the block; its harnesses are no processes by default."""
     log = open_log(database_url, **settings)
     harnesses = harnesses or MortalHarnesses()
     # With its protocol named, so that asyncio turns off delays that only real networks need.
@@ -80,7 +82,8 @@ def served(
     listener.bind(("127.0.0.1", 0))
     listener.listen()
     port = listener.getsockname()[1]
-    server = Server(log, host="127.0.0.1", port=port, harnesses=harnesses)
+    run_by = None if processes else harnesses
+    server = Server(log, host="127.0.0.1", port=port, harnesses=run_by)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
     thread.start()
     url = f"http://127.0.0.1:{port}"

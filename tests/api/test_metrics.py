@@ -58,6 +58,9 @@ def test_metrics_tell_of_harnesses(own_server: Served) -> None:
     counting.refused("turn-in-progress")
     counting.evicted("lru")
     counting.evicted("lru")
+    relieved = counting.relieved
+    relieved.budget = relieved.used = 2**40
+    relieved.evicted, relieved.unevictable = 3, 1
     with own_server.client("default") as client, own_server.browser() as browser:
         told(client, "s1", 1, *cold("t1"))
         told(client, "s2", 1, *cold("t1", "seat-2"), let_go("seat-2"))
@@ -67,6 +70,11 @@ def test_metrics_tell_of_harnesses(own_server: Served) -> None:
     assert found['turnlog_turns_total{path="evicted",reason="history"}'] == 1
     assert found['turnlog_dispatch_refused_total{code="turn-in-progress"}'] == 1
     assert found['turnlog_seats_evicted_total{reason="lru"}'] == 2
+    assert found["turnlog_pool_memory_budget_bytes"] > 0
+    assert found["turnlog_pool_memory_used_bytes"] > 0
+    assert found["turnlog_pool_pressure_passes_total"] >= 0
+    assert found["turnlog_pool_pressure_evicted_total"] == 3
+    assert found["turnlog_pool_pressure_unevictable_total"] == 1
     assert found['turnlog_seats{state="idle"}'] == 1
     assert found['turnlog_seats{state="busy"}'] == 0
     assert found['turnlog_turn_seconds_count{phase="total"}'] == 1

@@ -7,6 +7,9 @@ import httpx
 import pytest
 
 from api.paging import cursor as cursor_of
+from api.pool_shapes import process_shape
+from domain.pressure import MIB
+from infrastructure.pool.pressure import Relieved
 from tests.api.batches import Json, problem, started
 from tests.api.harnesses import cold, launched, let_go, told, warm
 from tests.api.serving import Served
@@ -84,6 +87,7 @@ def test_what_this_process_keeps_is_marked_and_counted(client: httpx.Client) -> 
         ("seat-2", False),
         ("seat-1", True),
     ]
+    memory = found["process"].pop("memory")
     assert found["process"] == {
         "capacity": 8,
         "busy": 1,
@@ -91,6 +95,22 @@ def test_what_this_process_keeps_is_marked_and_counted(client: httpx.Client) -> 
         "awaiting_approval": 3,
         "ending": 0,
         "waiting": 4,
+    }
+    assert (memory["evicted"], memory["unevictable"]) == (0, 0)
+
+
+def test_what_came_of_looking_after_the_memory_is_told_in_mib() -> None:
+    relieved = Relieved(used=3 * MIB + 1, passes=7, evicted=5, unevictable=2)
+
+    shape = process_shape(FewSeats(), relieved)
+
+    assert shape is not None
+    assert shape["memory"] == {
+        "budget_mb": None,
+        "used_mb": 3,
+        "passes": 7,
+        "evicted": 5,
+        "unevictable": 2,
     }
 
 

@@ -78,8 +78,10 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_its_source(
         "pool_approval_ttl_s": "default",
         "pool_capacity": "default",
         "pool_wait_s": "default",
-        "pool_keep_recent": "default",
-        "pool_memory_limit_mb": "default",
+        "pool_memory_budget": "default",
+        "pool_pressure_protect_recent": "default",
+        "pool_pressure_batch": "default",
+        "pool_pressure_every_s": "default",
         "pool_shutdown_s": "default",
     }
 

@@ -181,38 +181,18 @@ async def test_a_release_leaves_alone_what_was_parked() -> None:
     assert desk.seat(A).state == "idle"
 
 
-@pytest.mark.parametrize(
-    ("used_mb", "gone"),
-    [
-        (1000, []),
-        (1001, ["a"]),
-        (1250, ["a"]),
-        (1251, ["a", "b"]),
-        (5000, ["a", "b"]),
-    ],
-)
 @on_a_loop
-async def test_when_memory_gets_short_idle_seats_go_but_the_most_recent(
-    used_mb: int, gone: list[str]
-) -> None:
-    desk = Desk(PoolLimits(memory_limit_mb=1000, keep_recent=1))
-    for key in (A, B, C):
-        await desk.parked(key)
-    await desk.parked(D, "awaiting_approval")
-    for name in ("e",):
-        await desk.begun(A._replace(session_id=name))
+async def test_of_the_seats_that_are_to_relieve_it_only_those_that_are_idle_go() -> None:
+    desk = Desk()
+    harness = FakeHarness()
+    idle = await desk.parked(A, harness=harness)
+    wanted = [idle, await desk.parked(B, "awaiting_approval"), await desk.begun(C)]
+    await desk.parked(D)
 
-    assert await desk.pool.relieve(used_mb) == len(gone)
+    relieved = await desk.pool.relieve([*(seat.seat_id for seat in wanted), "seat-of-nobody"])
 
-    assert desk.reasons == [(name, "pressure") for name in gone]
-
-
-@on_a_loop
-async def test_without_a_limit_memory_lets_nothing_go() -> None:
-    desk = Desk(PoolLimits(keep_recent=0))
-    await desk.parked(A)
-
-    assert await desk.pool.relieve(10**9) == 0
+    assert (relieved, desk.reasons) == (1, [("a", "pressure")])
+    assert harness.ended
 
 
 @on_a_loop

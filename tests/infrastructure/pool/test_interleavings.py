@@ -37,7 +37,7 @@ class Interleavings(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.desk = Desk(PoolLimits(capacity=CAPACITY, memory_limit_mb=100, keep_recent=1))
+        self.desk = Desk(PoolLimits(capacity=CAPACITY))
         self.pool = self.desk.pool
         self.turns: list[Turn] = []
         self.harnesses: list[FakeHarness] = []
@@ -187,9 +187,11 @@ class Interleavings(RuleBasedStateMachine):
         if seats := self.pool.seats():
             self.seen.append(seats[pick % len(seats)])
 
-    @rule(used=st.sampled_from([90, 110, 300]))
-    def relieve(self, used: int) -> None:
-        self.start(self.pool.relieve(used))
+    @rule(picks=st.lists(PICK, max_size=3))
+    def relieve(self, picks: list[int]) -> None:
+        seats = [*self.pool.seats(), *self.seen]
+        chosen = [seats[pick % len(seats)].seat_id for pick in picks] if seats else []
+        self.start(self.pool.relieve(chosen))
 
     @rule(seconds=st.sampled_from([0.5, 0.5, 4, 5, 31, 60, 600]))
     def let_pass(self, seconds: float) -> None:
