@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 from uuid import uuid4
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 from sqlalchemy import Connection
 
 from api.body import SHORT, Body, RawBody
@@ -153,6 +153,12 @@ async def read_ask(
     return await log.read(look, long=len(body.raw) > SHORT)
 
 
+class WaitingBody(TurnBody):
+    """A request that waits: for a turn, or, if nothing is to run by it, to be recorded."""
+
+    run: StrictBool = True
+
+
 async def queued_ask(log: Turnlog, target: Target, request: bytes, address: Address) -> Ask:
     """Return what an input asked for that has waited; its owner is filled in by who runs it.
 
@@ -160,9 +166,10 @@ async def queued_ask(log: Turnlog, target: Target, request: bytes, address: Addr
         Refusal: it can become no turn any more.
     """
     body = RawBody(request, parse(request))
-    fields = body.valid(TurnBody)
+    fields = body.valid(WaitingBody)
     turn_id = uuid4().hex
-    return await hosted_ask(log, target, body, fields, turn_id, "", address)
+    ask = await hosted_ask(log, target, body, fields, turn_id, "", address)
+    return replace(ask, runs=fields.run)
 
 
 async def hosted_ask(  # noqa: PLR0913, PLR0917 - what a request is made of, and who runs it

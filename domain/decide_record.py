@@ -116,8 +116,8 @@ def _after(
 ) -> tuple[Decided, ...]:
     """What is imported brings what followed with it."""
     match event:
-        case e.TurnCompleted() if not imported:
-            return after_completion(state.head)
+        case e.TurnCompleted(stop_reason=stop_reason) if not imported:
+            return after_completion(state.head, stop_reason)
         case e.TurnInterrupted(turn_id=turn_id, reason=reason, by=None) if not imported:
             return after_interruption(state, turn_id, reason)
         case _:

@@ -11,6 +11,7 @@ from domain.paths import found_in, grown
 from domain.pieces import pieces_of
 from domain.place import place
 from domain.raw_json import without_raw
+from domain.restarts import NOT_ADDRESSED
 from domain.state import Turn, TurnStatus
 
 _MILLISECOND: Final = 1_000
@@ -66,7 +67,7 @@ def turn_ended(
     draft.head = head = head._replace(tail_open=False, turn_id=still)
     if turn is None or turn.status != "running":
         return
-    if isinstance(event, e.TurnCompleted):
+    if isinstance(event, e.TurnCompleted) and event.stop_reason != NOT_ADDRESSED:
         draft.head = head = head._replace(cut_off=0)
     count, records = event.record_count, turn.records
     if draft.fact.envelope.producer is not None:

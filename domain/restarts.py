@@ -21,6 +21,8 @@ LIMIT: Final = 3
 LOOP: Final = "restart-loop"
 """Why a session was suspended."""
 COMPLETED: Final = "completed"
+NOT_ADDRESSED: Final = "not-addressed"
+"""Why a turn stopped in which nothing ran: what was said in it was said to others."""
 
 
 def would_suspend(head: Head) -> bool:
@@ -38,9 +40,9 @@ def after_interruption(state: State, turn_id: str, reason: str) -> tuple[Decided
     return (fact(e.ResumeMarked(turn_id=turn_id, reason=reason)),)
 
 
-def after_completion(head: Head) -> tuple[Decided, ...]:
-    """Return what follows from a turn that ended well."""
-    if head.resume_turn is None:
+def after_completion(head: Head, stop_reason: str | None = None) -> tuple[Decided, ...]:
+    """Return what follows from a turn that ended well; nothing from one in which nothing ran."""
+    if head.resume_turn is None or stop_reason == NOT_ADDRESSED:
         return ()
     return (fact(e.ResumeCleared(turn_id=head.resume_turn, reason=COMPLETED)),)
 

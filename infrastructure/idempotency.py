@@ -106,6 +106,26 @@ class Kept:
     result: bytes
 
 
+def find(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
+    """Return what the key was answered with; None if it never came, or too long ago.
+
+    Raises:
+        KeyReused: the key stands for another request.
+    """
+    who = {"project_id": key.project_id, "key": key.key}
+    row = _FIND.run(connection, who | {"oldest": now - KEPT_US}).first()
+    if row is None:
+        return None
+    if bytes(row.request_digest) != key.request_digest:
+        raise KeyReused
+    return Kept(
+        status=row.status,
+        first_version=row.first_version,
+        last_version=row.last_version,
+        result=bytes(row.result),
+    )
+
+
 def claim(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
     """Claim the key for this transaction, or return what it was answered with.
 
@@ -115,16 +135,9 @@ def claim(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
     """
     who = {"project_id": key.project_id, "key": key.key}
     _FORGET.run(connection, {"oldest": now - KEPT_US})
-    row = _FIND.run(connection, who | {"oldest": now - KEPT_US}).first()
-    if row is not None:
-        if bytes(row.request_digest) != key.request_digest:
-            raise KeyReused
-        return Kept(
-            status=row.status,
-            first_version=row.first_version,
-            last_version=row.last_version,
-            result=bytes(row.result),
-        )
+    kept = find(connection, key, now)
+    if kept is not None:
+        return kept
     blank = dict.fromkeys(("status", "session_key", "first_version", "last_version", "result"))
     mine = {"request_digest": key.request_digest, "claimed_at": now, "oldest": now - KEPT_US}
     if not _CLAIM.run(connection, who | blank | mine):

@@ -104,6 +104,7 @@ class Ask:
         lease_s: How long the turn's lease is.
         batch: The place of the turn's first batch in its producer's sequence.
         lane_id, reply_to: Where its answer goes; `start` says the same.
+        runs: Whether a harness runs the turn; else what is said is recorded, and that is all.
     """
 
     shape: Shape
@@ -129,6 +130,7 @@ class Ask:
     batch: Batch | None = None
     lane_id: str | None = None
     reply_to: str | None = None
+    runs: bool = True
 
     @property
     def producer(self) -> ProducerStamp | None:

@@ -1,5 +1,7 @@
 """Did this request come before, and which turn did it begin then?"""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection
 
 from domain import events as e
@@ -7,7 +9,8 @@ from domain.canonical import canonical
 from domain.json_text import JsonValue, parse
 from domain.messages import Message, parts_of, readable
 from domain.raw_json import dumped
-from infrastructure.command_handler import Target
+from domain.recorded import Recorded
+from infrastructure.command_handler import Appended, Target
 from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import Ask
 from infrastructure.hosting.became import Dispatched
@@ -26,26 +29,33 @@ class CameBefore(Exception):
         self.kept = kept
         self.turn_id = _text(said, "turn_id")
         self.queue_id = _text(said, "queue_id")
+        self.session_id = _text(said, "session_id")
 
 
 def kept_of(done: Dispatched) -> Kept:
     """Return what is kept of a request: the turn by which its answer is found again."""
-    recorded = done.appended
+    return kept_as(done.appended, done.turn_id)
+
+
+def kept_as(recorded: Appended | None, turn_id: str | None) -> Kept:
+    """Return what is kept of a request that was recorded, and is this turn if it does not wait."""
     facts = () if recorded is None else recorded.facts
+    found = {
+        "turn_id": turn_id,
+        "queue_id": _queued(facts),
+        "session_id": facts[0].envelope.session_id if facts else None,
+    }
     return Kept(
         status=200,
         first_version=facts[0].version if facts else None,
         last_version=facts[-1].version if facts else None,
-        result=dumped({"turn_id": done.turn_id, "queue_id": _queued(done)}),
+        result=dumped(found),
     )
 
 
-def _queued(done: Dispatched) -> str | None:
+def _queued(facts: Sequence[Recorded]) -> str | None:
     """Return the id under which the input waits that the request became."""
-    for each in () if done.appended is None else done.appended.facts:
-        if isinstance(each.event, e.InputQueued):
-            return each.event.queue_id
-    return None
+    return next((f.event.queue_id for f in facts if isinstance(f.event, e.InputQueued)), None)
 
 
 def _text(said: JsonValue, name: str) -> str | None:

@@ -12,7 +12,13 @@ from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Refuse
 from domain.keys import Keys, keys
-from domain.refusals import InputStarted, NoSuchSession, Refusal, SessionDeleting
+from domain.refusals import (
+    InputStarted,
+    NoSuchSession,
+    Refusal,
+    SessionDeleting,
+    TurnInProgress,
+)
 from domain.state import GONE, Turn
 from infrastructure import runs
 from infrastructure.command_handler import Caller, Target
@@ -20,16 +26,19 @@ from infrastructure.composition import Turnlog
 from infrastructure.deleting import DELETED
 from infrastructure.harness.port import Answer
 from infrastructure.hosting.asking import NOWHERE, Ask
+from infrastructure.hosting.before import CameBefore
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosted import Steered
 from infrastructure.hosting.launching import Launching
 from infrastructure.hosting.live import Live
+from infrastructure.hosting.overhearing import Overhearing
 from infrastructure.hosting.queueing import PASSING, Waiting, next_input
 from infrastructure.hosting.recovery import Recovery
 from infrastructure.hosting.seeds import UNANSWERED
 from infrastructure.hosting.steered import Read, next_steered
 from infrastructure.hosting.taking import Taking
 from infrastructure.hosting.took import Took
+from infrastructure.idempotency import IdempotencyKey
 from infrastructure.pool.seats import SeatKey
 from infrastructure.runner import Attempt
 
@@ -56,6 +65,8 @@ class Hosting:
         self._launching: Final = launching
         self._taking: Final = Taking(log, launching, configurations)
         self.take: Final = self._taking.take
+        self.before: Final = self._taking.before
+        self._overhearing: Final = Overhearing(log)
         self.owner: Final = launching.here.owner
         launching.here.promote = self.promote
         launching.here.next_input = self.next_input
@@ -137,6 +148,21 @@ class Hosting:
         ask = await self._read(target, request, NOWHERE)
         return await self.take(target, replace(ask, owner=self.owner), Caller())
 
+    async def overhear(
+        self, target: Target, ask: Ask, caller: Caller, request: bytes, once: IdempotencyKey | None
+    ) -> Took:
+        """Record words that are for others: the model sees them, and nothing runs by them.
+
+        Raises:
+            Refusal: a rule of the log forbids it; nothing is recorded.
+        """
+        key = SeatKey(target.project_id, target.session_id)
+        self._launching.here.deletions.check(key)
+        try:
+            return await self._overhearing.take(target, ask, caller, request, once)
+        except CameBefore as before:
+            return await self.before(target, before)
+
     async def next_input(self, live: Live, passed: set[str]) -> Steered | None:
         """Return the input that is told to a turn here next, if it is none of these."""
         return await next_steered(self._log, self._read, live.target, live.turn_id, passed)
@@ -161,27 +187,32 @@ class Hosting:
                 word = await self._not_begun(target, queued)
                 if word is None:
                     return
-                await self.recall(target, queued.queue_id, word, Caller())
+                if word:
+                    await self.recall(target, queued.queue_id, word, Caller())
             except (InputStarted, NoSuchSession, SessionDeleting):
                 return  # somebody else was faster
 
     async def _not_begun(self, target: Target, queued: Waiting) -> str | None:
         """Have an input become a turn; return why it can become none, by a word.
 
+        None if it runs, or goes on waiting; no word at all if it is over, and the next can come.
+
         Raises:
             InputStarted, NoSuchSession, SessionDeleting: it waits no more.
         """
         try:
-            ask = await self._read(target, queued.request, queued.address)
-            took = await self.take(
-                target, replace(_waited(ask), owner=self.owner, queue_id=queued.queue_id), Caller()
-            )
+            read = await self._read(target, queued.request, queued.address)
+            ask = replace(_waited(read), owner=self.owner, queue_id=queued.queue_id)
+            take = self.take if ask.runs else self._overhearing.take
+            took = await take(target, ask, Caller())
         except (InputStarted, NoSuchSession, SessionDeleting):
             raise
+        except TurnInProgress:
+            return None  # it goes on waiting
         except Refusal as refusal:
             return _word(refusal)
-        if took.again is not None:  # its very message became a turn in another way
-            return "said-before"
+        if took.again is not None:  # or its very message became a turn in another way
+            return "" if not ask.runs and not took.replayed else "said-before"
         refused = took.decision if isinstance(took.decision, Refuse) else None
         return None if refused is None or refused.code in PASSING else refused.code
 

@@ -86,7 +86,7 @@ class Taking:
             try:
                 took = await self._taken(target, key, ask, caller, request, once)
             except CameBefore as before:
-                return await self._before(target, before)
+                return await self.before(target, before)
             except MessageExists as exists:
                 message_id = exists.message_id
                 again = await self._log.read(
@@ -101,14 +101,26 @@ class Taking:
             return await self._answered_first(target, ask, caller, request, once)
         return took
 
-    async def _before(self, target: Target, before: CameBefore) -> Took:
-        """Return what became of a request that came before under the same key."""
+    async def before(self, target: Target, before: CameBefore) -> Took:
+        """Return what became of a request that came before under the same key.
+
+        Raises:
+            NoSuchSession: the session in which it came is gone.
+        """
         turn_id, queue_id, steers = before.turn_id, before.queue_id, None
+        target = replace(target, session_id=before.session_id or target.session_id)
         if queue_id is not None:
             known = await self._log.read(lambda c: known_input(c, target, queue_id))
             turn_id, steers = (None, None) if known is None else (known.turn_id, known.steers)
         waits = queue_id if turn_id is None else None
-        return Took(dispatched=None, again=turn_id, queue_id=waits, steers=steers, replayed=True)
+        return Took(
+            dispatched=None,
+            again=turn_id,
+            queue_id=waits,
+            steers=steers,
+            replayed=True,
+            session_id=target.session_id,
+        )
 
     def _completed(self, ask: Ask) -> Ask:
         """Have a request say which configuration it asks for: its own, or else the session's.

@@ -22,6 +22,7 @@ class Took:
         steers: It waits to be told to this turn, which runs.
         again: The turn that this request began when it came before.
         replayed: Whether it came before, and nothing comes of it now.
+        session_id: The session in which it came before, if the request's key tells.
     """
 
     dispatched: Dispatched | None
@@ -31,6 +32,7 @@ class Took:
     steers: str | None = None
     again: str | None = None
     replayed: bool = False
+    session_id: str | None = None
 
     @property
     def decision(self) -> Decision | None:

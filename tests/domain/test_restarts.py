@@ -10,7 +10,7 @@ from domain.commands import (
     UnarchiveSession,
     UnsuspendSession,
 )
-from domain.restarts import after_interruption
+from domain.restarts import NOT_ADDRESSED, after_interruption
 from domain.state import State
 from tests.scenario import OPENED, RUNNER, folded, given, record, started
 
@@ -97,6 +97,14 @@ def test_only_a_turn_that_ends_well_clears_what_was_marked(end: e.TurnEvent) -> 
     given(*history).when(record(COMPLETED, imported=True)).then(COMPLETED)
     head = folded(*history, COMPLETED, cleared).head
     assert (head.resume_turn, head.resume_reason, head.resume_at) == (None, None, 0)
+
+
+def test_a_turn_in_which_nothing_ran_proves_nothing_and_clears_nothing() -> None:
+    aside = e.TurnCompleted(turn_id="t9", stop_reason=NOT_ADDRESSED)
+    history = (OPENED, *cut_off("t1"), started("t9"))
+    given(*history).when(record(aside)).then(aside)
+    head = folded(*history, aside).head
+    assert (head.turn_id, head.resume_turn, head.cut_off) == (None, "t1", 1)
 
 
 def test_turnlog_itself_clears_what_is_too_old() -> None:
