@@ -138,6 +138,26 @@ def reclaim_command(
     reclaim_space(quick=quick, as_json=as_json)
 
 
+@commands.command("settings")
+def settings_command(
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="As lanes.profiles=true; null: the default again. Repeatable.",
+        ),
+    ] = None,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Tell a project's policies, or change some: who shares a conversation, who may speak."""
+    from api.cli.policies import settings
+
+    settings(project, url, changes or (), as_json=as_json)
+
+
 @commands.command("doctor")
 def doctor_command(as_json: Json = False) -> None:
     """Tell the settings and where they come from, the database, and what makes it unfit."""

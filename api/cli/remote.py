@@ -207,6 +207,14 @@ class Remote:
         path = f"/approvals/{quote(gate_id, safe='')}"
         return self._document(path, body=dumped(wanted.members()))
 
+    def settings(self) -> bytes:
+        """Return the project's policies."""
+        return self._document("/settings")
+
+    def change_settings(self, patch: bytes) -> bytes:
+        """Apply a merge patch of the policies; return them."""
+        return self._document("/settings", body=patch, method="PATCH")
+
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""
         return self._document(_path(session_id, "rewind"), body=_move(wanted))
@@ -298,8 +306,14 @@ class Remote:
                     case _:
                         pass
 
-    def _document(self, path: str, query: Query | None = None, body: bytes | None = None) -> bytes:
-        with self._answer(path, query, body) as answer:
+    def _document(
+        self,
+        path: str,
+        query: Query | None = None,
+        body: bytes | None = None,
+        method: str | None = None,
+    ) -> bytes:
+        with self._answer(path, query, body, method) as answer:
             document = answer.read()
         try:
             is_ours = isinstance(parse(document), dict)

@@ -111,6 +111,14 @@ class Source(Protocol):
         """Answer a gate; return the decision, and how the turn goes on."""
         ...
 
+    def settings(self) -> bytes:
+        """Return the project's policies, with the default of each that nobody set."""
+        ...
+
+    def change_settings(self, patch: bytes) -> bytes:
+        """Apply a merge patch of the policies; return them."""
+        ...
+
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""
         ...

@@ -14,6 +14,7 @@ from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_removing import stored_delete, stored_purge, stored_undelete
+from api.cli.stored_settings import stored_policies, stored_policy_change
 from api.cli.stored_views import stored_errors, stored_texts, stored_usage
 from api.cli.wanted import (
     NO_PARENT,
@@ -34,6 +35,7 @@ from api.shapes import head_shape, readiness_shape
 from api.subagent_shapes import subagent_shape
 from api.verification_shapes import verification_shape
 from domain.blobs import is_digest
+from domain.json_text import parse
 from domain.raw_json import dumped
 from domain.readiness import readiness
 from domain.times import microseconds
@@ -239,6 +241,14 @@ class Stored:
     def decide(self, gate_id: str, wanted: DecisionWanted) -> bytes:
         """Answer a gate; return the decision, and how the turn goes on."""
         return stored_decision(self._log, self._project_id, gate_id, wanted)
+
+    def settings(self) -> bytes:
+        """Return the project's policies."""
+        return stored_policies(self._log, self._project_id)
+
+    def change_settings(self, patch: bytes) -> bytes:
+        """Apply a merge patch of the policies; return them."""
+        return stored_policy_change(self._log, self._project_id, parse(patch))
 
     def rewind(self, session_id: str, wanted: RewindWanted) -> bytes:
         """Take turns out of sight, or tell what that would do."""

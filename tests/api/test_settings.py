@@ -78,7 +78,7 @@ def test_whoever_saw_another_version_changes_nothing(client: httpx.Client) -> No
 
 
 def test_what_means_nothing_is_refused_with_every_place(client: httpx.Client) -> None:
-    patch = {
+    patch: Json = {
         "lanes": {"colour": None, "resume_fresh_s": -1},
         "sessions": {"retain_ended_days": 40_000},
     }
