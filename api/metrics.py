@@ -59,6 +59,9 @@ class _OfLog(Collector):
         yield CounterMetricFamily("turnlog_appends", "Requests that wrote.", written.appends)
         yield CounterMetricFamily("turnlog_events", "Events that they wrote.", written.events)
         yield CounterMetricFamily("turnlog_commits", "Commits of them.", written.commits)
+        yield CounterMetricFamily(
+            "turnlog_sessions_retired", "Ended sessions kept no longer.", written.retired
+        )
         yield self._errors()
         yield GaugeMetricFamily(
             "turnlog_streams", "Live streams open.", self._log.feeds.followers()

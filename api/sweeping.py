@@ -18,6 +18,7 @@ from infrastructure.connecting import UnfitDatabase
 from infrastructure.idle import Idle
 from infrastructure.purging_sweep import Swept, sweep_deleted
 from infrastructure.recovering import Watch, recover
+from infrastructure.retention_sweep import sweep_ended
 
 FIRST_S: Final = 60
 EVERY_S: Final = 60 * 60
@@ -27,9 +28,14 @@ HELD_UP: Final = 2
 
 
 async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) -> None:
-    """Purge what was deleted long ago, and collect blobs that no event names, until cancelled."""
+    """Remove what is kept no longer: ended and deleted sessions, blobs that no event names.
+
+    Until cancelled.
+    """
     await asyncio.sleep(first)
     while True:
+        with suppress(SQLAlchemyError, Contended):
+            await sweep_ended(log)
         with suppress(SQLAlchemyError, Contended):
             await asyncio.to_thread(purge_deleted, log)
         with suppress(SQLAlchemyError):  # the database is away, or busy: the next time does as well

@@ -1,9 +1,13 @@
 """Which commands remove sessions?"""
 
+from typing import Annotated
+
 import typer
 
 from api.cli.failures import end
 from api.cli.options import DryRun, Json, Project, Session, Url, Yes
+from domain.read_settings import DAYS_LIMIT
+from domain.retention import MOST_AT_ONCE
 
 commands = typer.Typer()
 
@@ -39,3 +43,36 @@ def purge_command(
     from api.cli.removing import purge
 
     end(purge(project, url, session, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+@commands.command("prune")
+def prune_command(
+    older_than: Annotated[
+        int | None,
+        typer.Option(
+            "--older-than",
+            metavar="DAYS",
+            min=1,
+            max=DAYS_LIMIT,
+            help="Last written to longer ago; not given: as the project's settings say.",
+        ),
+    ] = None,
+    include_pinned: Annotated[
+        bool, typer.Option("--include-pinned", help="Pinned ones too.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MOST_AT_ONCE, help="How many at most.")
+    ] = MOST_AT_ONCE,
+    dry_run: DryRun = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Delete archived sessions that ended long ago. For a time they can be brought back."""
+    from api.cli.removing import prune
+    from api.cli.wanted import PruneWanted
+
+    wanted = PruneWanted(
+        older_than_days=older_than, include_pinned=include_pinned, limit=limit, dry_run=dry_run
+    )
+    end(prune(project, url, wanted, as_json=as_json))

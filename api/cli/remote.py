@@ -19,6 +19,7 @@ from api.cli.wanted import (
     DecisionWanted,
     ErrorFilter,
     ForkWanted,
+    PruneWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -240,6 +241,10 @@ class Remote:
         """Destroy what was said in a deleted session, or tell what would go."""
         return self._document(_path(session_id, "purge"), body=dumped({"dry_run": dry_run}))
 
+    def prune(self, wanted: PruneWanted) -> bytes:
+        """Delete sessions that ended long ago, or tell which would go."""
+        return self._document("/sessions/prune", body=_move(wanted))
+
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""
         return self._document(_path(session_id, "fork"), body=_move(wanted))
@@ -374,7 +379,7 @@ _PASSING: Final = frozenset(
 )
 
 
-def _move(wanted: RewindWanted | RedoWanted | AcceptWanted | ForkWanted) -> bytes:
+def _move(wanted: RewindWanted | RedoWanted | AcceptWanted | ForkWanted | PruneWanted) -> bytes:
     return dumped({name: value for name, value in asdict(wanted).items() if value is not None})
 
 

@@ -1,4 +1,4 @@
-"""`turnlog delete`, `undelete` and `purge`: out of sight, back again, or gone for ever."""
+"""`turnlog delete`, `undelete`, `prune` and `purge`: out of sight, back again, or gone for ever."""
 
 import sys
 
@@ -6,6 +6,7 @@ from api.cli.failures import DONE, NOT_SO
 from api.cli.output import complain, is_terminal, say, write
 from api.cli.source import source
 from api.cli.terminal_text import one_line
+from api.cli.wanted import PruneWanted
 from domain.json_text import JsonValue, parse
 
 
@@ -43,6 +44,32 @@ def purge(
         write(answer + b"\n")
     else:
         say(f"{_told(answer)} {'would go' if dry_run else 'are gone for ever'}")
+    return DONE
+
+
+def prune(project: str, url: str | None, wanted: PruneWanted, *, as_json: bool) -> int:
+    """Delete sessions that ended long ago, or tell which would go; return the exit code."""
+    with source(project, url) as found:
+        answer = found.prune(wanted)
+    if as_json:
+        write(answer + b"\n")
+        return DONE
+    told = parse(answer)
+    pruned = told if isinstance(told, dict) else {}
+    if not pruned.get("older_than_days"):
+        complain("ended sessions are kept for ever here: --older-than DAYS says for how long")
+        return NOT_SO
+    ids = pruned.get("session_ids")
+    for session_id in ids if isinstance(ids, list) else []:
+        say(one_line(str(session_id)))
+    spared = pruned.get("spared")
+    kept = spared if isinstance(spared, dict) else {}
+    went = "would go" if wanted.dry_run else "are deleted; turnlog undelete brings one back"
+    say(f"{_count(pruned.get('pruned'))} sessions {went}")
+    say(
+        f"{_count(pruned.get('remaining'))} more could go;"
+        f" {_count(kept.get('pinned'))} are pinned, {_count(kept.get('in_use'))} in use"
+    )
     return DONE
 
 

@@ -16,6 +16,7 @@ from api.cli.wanted import (
     DecisionWanted,
     ErrorFilter,
     ForkWanted,
+    PruneWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -141,6 +142,10 @@ class Source(Protocol):
 
     def purge(self, session_id: str, *, dry_run: bool) -> bytes:
         """Destroy what was said in a deleted session, or tell what would go."""
+        ...
+
+    def prune(self, wanted: PruneWanted) -> bytes:
+        """Delete sessions that ended long ago, or tell which would go."""
         ...
 
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:

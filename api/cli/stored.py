@@ -13,7 +13,12 @@ from api.cli.stored_forks import stored_fork, stored_lineage
 from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
 from api.cli.stored_moves import stored_redo, stored_rewind
-from api.cli.stored_removing import stored_delete, stored_purge, stored_undelete
+from api.cli.stored_removing import (
+    stored_delete,
+    stored_prune,
+    stored_purge,
+    stored_undelete,
+)
 from api.cli.stored_settings import stored_policies, stored_policy_change
 from api.cli.stored_views import stored_errors, stored_texts, stored_usage
 from api.cli.wanted import (
@@ -23,6 +28,7 @@ from api.cli.wanted import (
     DecisionWanted,
     ErrorFilter,
     ForkWanted,
+    PruneWanted,
     RedoWanted,
     RewindWanted,
     SessionFilter,
@@ -274,6 +280,10 @@ class Stored:
     def purge(self, session_id: str, *, dry_run: bool) -> bytes:
         """Destroy what was said in a deleted session, or tell what would go."""
         return stored_purge(self._log, self._target(session_id), dry_run=dry_run)
+
+    def prune(self, wanted: PruneWanted) -> bytes:
+        """Delete sessions that ended long ago, or tell which would go."""
+        return stored_prune(self._log, self._project_id, wanted)
 
     def fork(self, session_id: str, wanted: ForkWanted) -> bytes:
         """Begin a session with the history of another; return it."""

@@ -4,12 +4,15 @@ from threading import Event
 from time import monotonic
 from typing import Final
 
+from api.cli.wanted import PruneWanted
 from api.purge_shapes import purge_shape
+from api.retention_shapes import pruned_shape
 from domain.raw_json import dumped
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.deleting import delete, restore, runs_elsewhere
 from infrastructure.purging import begin_purge, finish, foreseen
+from infrastructure.retention import Pruning, prune, would_prune
 
 LOCAL: Final = Caller(actor="local")
 LOOK_S: Final = 0.05
@@ -40,3 +43,18 @@ def stored_purge(log: Turnlog, target: Target, *, dry_run: bool) -> bytes:
         begun = log.runner.run(lambda attempt: begin_purge(handler, attempt, target, LOCAL))
         finish(log.runner, begun)
     return dumped(purge_shape(target.session_id, would, dry_run=dry_run))
+
+
+def stored_prune(log: Turnlog, project_id: str, wanted: PruneWanted) -> bytes:
+    """Delete sessions that ended long ago, or tell which would go."""
+    asked = Pruning(
+        project_id=project_id,
+        days=wanted.older_than_days,
+        include_pinned=wanted.include_pinned,
+        limit=wanted.limit,
+    )
+    if wanted.dry_run:
+        would = log.read_now(lambda connection: would_prune(connection, asked, log.now()))
+        return dumped(pruned_shape(would, dry_run=True))
+    done = log.runner.run(lambda attempt: prune(log.handler, attempt, asked, LOCAL))
+    return dumped(pruned_shape(done, dry_run=False))

@@ -24,6 +24,16 @@ class SessionFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PruneWanted:
+    """Which ended sessions are to go; without `older_than_days` as the project's settings say."""
+
+    older_than_days: int | None = None
+    include_pinned: bool = False
+    limit: int
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFilter:
     """Which lines of an audit, as it stood at a version or time; moments are RFC 3339."""
 

@@ -117,6 +117,11 @@ def dispatched_again(asking: Asking) -> Any:  # noqa: ANN401 - the client's own
     return answer
 
 
+def place(chat_id: str) -> dict[str, Any]:
+    """Return a message's origin."""
+    return {"source": {"platform": "telegram", "chat_id": chat_id}}
+
+
 QUESTION: Final = {"role": "user", "content": "Hello?"}
 REQUESTS: Final[Mapping[str, Request]] = {
     "POST /sessions": lambda a: a.post("/sessions", {"session_id": f"new-{a.session}"}),
@@ -182,6 +187,12 @@ REQUESTS: Final[Mapping[str, Request]] = {
         f"/sessions/{a.session}/compare", {"messages": [QUESTION, QUESTION]}
     ),
     "POST /imports, one row": imported,
+    "POST /lanes/resolve, a new place": lambda a: a.post("/lanes/resolve", place(f"{a.session}-b")),
+    "POST /lanes/resolve": lambda a: a.post("/lanes/resolve", place(a.session)),
+    "GET /lanes": lambda a: a.get("/lanes"),
+    "GET /lanes/{lane_id}": lambda a: a.get(f"/lanes/{a.known['lane']}"),
+    "GET /lanes/{lane_id}/sessions": lambda a: a.get(f"/lanes/{a.known['lane']}/sessions"),
+    "GET /lanes/{lane_id}/events": lambda a: a.get(f"/lanes/{a.known['lane']}/events"),
     "GET /lanes/{lane_id}/context": lambda a: a.get(f"/lanes/{a.known['lane']}/context"),
     "GET /settings": lambda a: a.get("/settings"),
     "PATCH /settings": lambda a: a.client.patch(
@@ -327,6 +338,12 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET /search": Budget(5, 5, 8, 0),
     "POST /imports, one row": Budget(23, 21, 22, 2),
     "GET /imports/{id}": Budget(1, 1, 4, 0),
+    "POST /lanes/resolve, a new place": Budget(20, 17, 20, 1),
+    "POST /lanes/resolve": Budget(5, 4, 8, 1),
+    "GET /lanes": Budget(1, 1, 4, 0),
+    "GET /lanes/{lane_id}": Budget(1, 1, 4, 0),
+    "GET /lanes/{lane_id}/sessions": Budget(2, 2, 5, 0),
+    "GET /lanes/{lane_id}/events": Budget(3, 3, 6, 0),
     "GET /lanes/{lane_id}/context": Budget(2, 2, 5, 0),
     "GET /settings": Budget(1, 1, 4, 0),
     "PATCH /settings": Budget(3, 2, 4, 1),
@@ -348,10 +365,8 @@ def asking_at(url: str, directory: Path) -> Generator[tuple[Mapping[str, Asking]
             turns = events // EVENTS_A_TURN
             every = [e for n in range(1, turns + 1) for e in asking[name].whole_turn(f"t{n}")]
             assert asking[name].append(*every).status_code == 201
-            place = {"source": {"platform": "telegram", "chat_id": name}}
-            asking[name].known["lane"] = (
-                asking[name].post("/lanes/resolve", place).json()["lane_id"]
-            )
+            lane = asking[name].post("/lanes/resolve", place(name)).json()
+            asking[name].known["lane"] = lane["lane_id"]
         for view in log.following.names:
             log.following.catch_up(view)
         yield asking, meter
@@ -411,6 +426,7 @@ UNBOUNDED: Final = {
     "POST .../verify": "reads all of a session",
     "POST .../purge": "removes all of a session",
     "DELETE /sessions": "deletes many sessions",
+    "POST /sessions/prune": "deletes many sessions",
     "DELETE ": "deletes many sessions",
 }
 

@@ -1,9 +1,10 @@
-"""`delete`, `undelete` and `purge`: on the database and through a server."""
+"""`delete`, `undelete`, `purge` and `prune`: on the database and through a server."""
 
 from pathlib import Path
 
 from tests.api.cli.command import Turnlog
 from tests.api.serving import Served
+from tests.api.test_pruning import end_long_ago
 from tests.databases import SqliteDatabases
 from tests.infrastructure.writing import opened, turn
 
@@ -28,6 +29,11 @@ def test_a_session_goes_comes_back_and_goes_for_ever(
     assert turnlog.run("undelete", "s").code == 1
     assert turnlog.well("verify", "s").code == 0
 
+    end_long_ago(url, "default", "a", "pinned", "b")
+    would = turnlog.well("prune", "--older-than", "30", "--dry-run", "--limit", "1").text
+    assert would == "a\n1 sessions would go\n1 more could go; 1 are pinned, 0 in use\n"
+    assert turnlog.run("prune").code == 1  # nobody says how long
+
 
 def test_a_server_does_the_same(own_server: Served, tmp_path: Path) -> None:
     with opened(own_server.database_url) as store:
@@ -39,3 +45,6 @@ def test_a_server_does_the_same(own_server: Served, tmp_path: Path) -> None:
     done = turnlog.well("purge", "s", "--yes", "--json", *there).document
     assert done["removed"]["bodies"] == 8
     assert turnlog.run("delete", "s", *there).code == 1
+    end_long_ago(own_server.database_url, "default", "a")
+    done = turnlog.well("prune", "--older-than", "30", *there).text
+    assert done.startswith("a\n1 sessions are deleted; turnlog undelete brings one back\n0 more")
