@@ -651,6 +651,25 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Delete Session": ("It is deleted; what ran in it was stopped.", None),
     "Delete Sessions Of Harness": ("How many are deleted, and how many left.", _MANY),
     "Delete Project": ("How many are deleted, and how many left.", _MANY),
+    "Prune Sessions": (
+        "What went, or would.",
+        _shape(
+            dry_run=_FLAG,
+            older_than_days={
+                "type": "integer",
+                "description": "So long ended sessions are kept; 0: for ever.",
+            },
+            before={
+                "type": ["string", "null"],
+                "format": "date-time",
+                "description": "What was last written before it went.",
+            },
+            pruned=_NUMBER,
+            session_ids={"type": "array", "items": _TEXT},
+            remaining={"type": "integer", "description": "How many the next call would take."},
+            spared=_shape(pinned=_NUMBER, in_use=_NUMBER),
+        ),
+    ),
     "Purge Session": (
         "What was said in it is gone, or would be: rows by table.",
         _with(
