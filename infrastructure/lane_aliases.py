@@ -6,10 +6,9 @@ no empty one: with other ids the same person would begin another conversation.
 
 from collections import OrderedDict
 from threading import Lock
-from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Pool
+from sqlalchemy import URL, Connection
 
 from domain.json_text import NotJson, parse
 from domain.lanes.project_aliases import PLATFORM, read_project_aliases
@@ -17,42 +16,44 @@ from domain.lanes.whatsapp import NO_ALIASES, Aliases
 from domain.refusals import InvalidValue, SettingsUnreadable
 from infrastructure.setting_rows import Change, Name, Stored, replaced, stamp_of, stored
 
-IDS_KEPT: Final = 400_000
+IDS_KEPT: Final = 200_000
 """Of all projects together; the newest one asked for is kept whatever its size."""
+
+Stamp: TypeAlias = tuple[int, int]
 
 
 class _Read(NamedTuple):
-    stamp: tuple[int, int]
+    stamp: Stamp
     aliases: Aliases
 
 
 class _Kept:
-    """What was read from one database."""
+    """What was read, by database and project."""
 
     def __init__(self) -> None:
         self._lock: Final = Lock()
-        self._read: Final[OrderedDict[str, _Read]] = OrderedDict()
+        self._read: Final[OrderedDict[tuple[URL, str], _Read]] = OrderedDict()
         self._ids = 0
 
-    def find(self, project_id: str, stamp: tuple[int, int]) -> Aliases | None:
+    def find(self, whose: tuple[URL, str], stamp: Stamp) -> Aliases | None:
         with self._lock:
-            found = self._read.get(project_id)
+            found = self._read.get(whose)
             if found is None or found.stamp != stamp:
                 return None
-            self._read.move_to_end(project_id)
+            self._read.move_to_end(whose)
             return found.aliases
 
-    def keep(self, project_id: str, found: _Read) -> None:
+    def keep(self, whose: tuple[URL, str], found: _Read) -> None:
         with self._lock:
-            before = self._read.pop(project_id, None)
-            self._read[project_id] = found
+            before = self._read.pop(whose, None)
+            self._read[whose] = found
             self._ids += _size(found) - (0 if before is None else _size(before))
             while self._ids > IDS_KEPT and len(self._read) > 1:
                 _, oldest = self._read.popitem(last=False)
                 self._ids -= _size(oldest)
 
 
-_KEPT: Final[WeakKeyDictionary[Pool, _Kept]] = WeakKeyDictionary()
+_KEPT: Final = _Kept()
 
 
 def aliases_of(connection: Connection, project_id: str) -> Aliases:
@@ -64,13 +65,13 @@ def aliases_of(connection: Connection, project_id: str) -> Aliases:
     stamp = stamp_of(connection, _of(project_id))
     if not stamp[0]:
         return NO_ALIASES
-    kept = _KEPT.setdefault(connection.engine.pool, _Kept())
-    known = kept.find(project_id, stamp)
+    whose = (connection.engine.url, project_id)
+    known = _KEPT.find(whose, stamp)
     if known is not None:
         return known
     found = stored(connection, _of(project_id))
     aliases = read_stored_aliases(found)
-    kept.keep(project_id, _Read((found.version, found.changed_at or 0), aliases))
+    _KEPT.keep(whose, _Read(_stamp(found), aliases))
     return aliases
 
 
@@ -92,20 +93,28 @@ def read_stored_aliases(found: Stored) -> Aliases:
 
 
 def replace_aliases(
-    connection: Connection, project_id: str, value: bytes, change: Change
+    connection: Connection, project_id: str, new: tuple[Aliases, bytes], change: Change
 ) -> Stored:
-    """Have these aliases, which were read before, stand in place of all others.
+    """Have these aliases, and the text that they were read from, stand in place of all others.
 
     Raises:
         VersionMoved: they are not at the version that the caller saw.
         Contended: another writer came first.
     """
+    aliases, value = new
     name = _of(project_id)
-    return replaced(connection, name, stored(connection, name), value, change)
+    found = replaced(connection, name, stored(connection, name), value, change)
+    # Should it not be committed, nothing else will ever have this time and this version.
+    _KEPT.keep((connection.engine.url, project_id), _Read(_stamp(found), aliases))
+    return found
 
 
 def _of(project_id: str) -> Name:
     return Name(project_id, "lane-aliases")
+
+
+def _stamp(found: Stored) -> Stamp:
+    return found.version, found.changed_at or 0
 
 
 def _size(found: _Read) -> int:

@@ -64,12 +64,12 @@ async def put_aliases(
     message on. The same again is no new version. At most 8 MiB and 100,000 ids.
     """
     body = await read_body(request)
-    aliases, value = await to_thread(_read, body)  # a long one takes a second
+    new = await to_thread(_read, body)  # a long one takes a second
     change = Change(actor=caller.actor, now=log.now(), expected=version)
     found = await log.write(
-        lambda attempt: replace_aliases(attempt.connection, project_id, value, change)
+        lambda attempt: replace_aliases(attempt.connection, project_id, new, change)
     )
-    return Response(dumped(aliases_shape(found, aliases)), media_type=MEDIA, headers=tag_of(found))
+    return Response(dumped(aliases_shape(found, new[0])), media_type=MEDIA, headers=tag_of(found))
 
 
 def _read(body: RawBody) -> tuple[Aliases, bytes]:

@@ -7,7 +7,8 @@ from sqlalchemy import make_url
 
 from domain.json_text import JsonValue, dump
 from domain.lanes.keys import KeyPolicy
-from domain.lanes.whatsapp import NO_ALIASES, canonical
+from domain.lanes.project_aliases import read_project_aliases
+from domain.lanes.whatsapp import NO_ALIASES, Aliases, canonical
 from domain.patch_settings import UnreadableSettings
 from domain.project_settings import ProjectSettings
 from domain.read_settings import InvalidSettings
@@ -38,6 +39,10 @@ def by(expected: int | None = None, now: int = NEW_YEAR) -> Change:
     return Change(actor="ann", now=now, expected=expected)
 
 
+def read(value: JsonValue) -> tuple[Aliases, bytes]:
+    return read_project_aliases(value), dump(value)
+
+
 def change(store: Store, patch: JsonValue, made: Change | None = None) -> Stored:
     return store.runner.run(
         lambda attempt: change_settings(attempt.connection, "p", patch, made or by())
@@ -46,7 +51,7 @@ def change(store: Store, patch: JsonValue, made: Change | None = None) -> Stored
 
 def name_people(store: Store, value: JsonValue, made: Change | None = None) -> Stored:
     return store.runner.run(
-        lambda attempt: replace_aliases(attempt.connection, "p", dump(value), made or by())
+        lambda attempt: replace_aliases(attempt.connection, "p", read(value), made or by())
     )
 
 
@@ -62,7 +67,8 @@ def policy(store: Store, platform: str) -> KeyPolicy:
 
 def damage(store: Store, value: bytes) -> None:
     with store.database.write() as connection:
-        connection.execute(t.project_settings.update().values(value=value))
+        later = t.project_settings.c.changed_at + 1
+        connection.execute(t.project_settings.update().values(value=value, changed_at=later))
 
 
 def test_what_was_never_set_is_the_defaults_at_version_zero(store: Store) -> None:
@@ -159,7 +165,7 @@ def test_what_was_read_longest_ago_is_let_go(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(lane_aliases, "IDS_KEPT", 3)
     for project_id in ("a", "b"):
         with store.database.write() as connection:
-            replace_aliases(connection, project_id, dump(ONE_PERSON), by())
+            replace_aliases(connection, project_id, read(ONE_PERSON), by())
     with store.database.read() as connection:
         first = aliases_of(connection, "a")
         second = aliases_of(connection, "b")
