@@ -17,6 +17,7 @@ from domain.raw_json import dumped
 from infrastructure.arrivals import Listener, whole
 from infrastructure.composition import Turnlog
 from infrastructure.feeds import Feed, Page, Piece, Read, together
+from infrastructure.lanes.facts import lane_of
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.whole_log import log_page, visible_through
 
@@ -76,9 +77,14 @@ async def _frames(
 
 
 def project_frame(stored: StoredFact) -> bytes:
-    """Return a durable frame: its id is the position that the client goes on from."""
-    session = dumped({"session_id": stored.envelope.session_id})
-    return frame("event", session[:-1] + b"," + event_json(stored)[1:], stored.position)
+    """Return a durable frame: its id is the position that the client goes on from.
+
+    A fact is a session's, or a lane's.
+    """
+    stream = stored.envelope.session_id
+    lane = lane_of(stream)
+    whose = dumped({"session_id": stream} if lane is None else {"lane_id": lane})
+    return frame("event", whose[:-1] + b"," + event_json(stored)[1:], stored.position)
 
 
 def _reader(log: Turnlog, wanted: Wanted) -> Read:

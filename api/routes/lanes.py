@@ -10,14 +10,16 @@ from api.body import json_of, read_body
 from api.dependencies import From, Log, ProjectId
 from api.lane_bodies import ResolveBody, beginning_of, source_in
 from api.lane_shapes import lane_session_shape, lane_shape, resolved_shape
-from api.paging import DEFAULT_LIMIT, Cursor, Limit, Order, cursor, place_of, whole
+from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
+from api.session_shapes import event_json
 from api.views import time_in_query
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.identifiers import ID, LANE, LANE_RULE, is_lane_id, is_readable
-from domain.raw_json import dumped
+from domain.raw_json import RawJson, dumped
 from domain.refusals import NoSuchLane
 from infrastructure.lanes.arriving import arrival
+from infrastructure.lanes.facts import stream_name
 from infrastructure.lanes.listing import (
     LaneFilter,
     LaneQuery,
@@ -27,6 +29,8 @@ from infrastructure.lanes.listing import (
 )
 from infrastructure.lanes.lookup import FoundLane, find_lane
 from infrastructure.lanes.resolving import Arrival, Resolved
+from infrastructure.mapper import StoredFact
+from infrastructure.recorder import stream_facts
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/lanes", tags=["lanes"])
@@ -219,6 +223,29 @@ async def list_lane_sessions(
             }
         )
     )
+
+
+@router.get("/{lane_id}/events")
+async def list_lane_events(
+    project_id: ProjectId,
+    lane_id: LaneId,
+    log: Log,
+    limit: Limit = DEFAULT_LIMIT,
+    after: Annotated[int, Query(ge=0, le=KEY, description="Only later versions.")] = 0,
+) -> Response:
+    """List the facts of a lane, oldest first: what became of the place, when, and by whom."""
+
+    def look(connection: Connection) -> Sequence[StoredFact]:
+        found = _lane(connection, project_id, lane_id)
+        stream = (project_id, stream_name(lane_id), found.key)
+        return stream_facts(connection, stream, gt=after, limit=limit + 1)
+
+    found = await log.read(look)
+    shown = found[:limit]
+    lane = dumped({"lane_id": lane_id})
+    items = [RawJson(lane[:-1] + b"," + event_json(each)[1:]) for each in shown]
+    more = shown[-1].envelope.version if len(found) > limit else None
+    return _answer(dumped({"items": items, "next_after": more}))
 
 
 def _lane(connection: Connection, project_id: str, lane_id: str) -> FoundLane:

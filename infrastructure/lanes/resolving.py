@@ -135,6 +135,8 @@ class Lanes:
         if decided.ends is not None and found is not None:
             self.end(attempt, found, decided.ends, caller)
         now = self.append(attempt, (project_id, lane_id), found, decided.facts, caller)
+        if decided.heals:
+            now = find_lane(attempt.connection, project_id, lane_id) or now
         if arrival.touches or found is None:
             touch(attempt.connection, now, self._handler.now())
         return Resolved(
@@ -171,6 +173,8 @@ class Lanes:
             Contended: another writer came first.
         """
         project_id, lane_id = place
+        if found is not None and not events:
+            return found
         lane = before = lane_or_none(found)
         facts: list[LaneFact] = []
         for event in events:
