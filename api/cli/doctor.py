@@ -21,6 +21,7 @@ from api.cli.output import say, write
 from api.cli.saying import said_by_database
 from api.cli.stored_views import broken
 from api.cli.terminal_text import one_line
+from domain.pressure import MIB
 from domain.raw_json import dumped
 from domain.times import rfc3339
 from infrastructure import clock
@@ -33,6 +34,8 @@ from infrastructure.database import (
     shown,
 )
 from infrastructure.followers import tracking
+from infrastructure.harness.memory import MachineMemory
+from infrastructure.hosting.relieving import measured
 from infrastructure.reading.search import IndexBrokenError, SearchQuery, search
 from infrastructure.settings import MEANINGS, BadSetting, Settings, load, unknown_variables
 from projections.search import terms
@@ -59,6 +62,7 @@ class _Findings:
 
     versions: Mapping[str, str]
     settings: Sequence[Mapping[str, str]] = ()
+    memory: Facts = field(default_factory=Facts)
     database: Facts = field(default_factory=Facts)
     warnings: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
@@ -74,6 +78,8 @@ def examine(*, as_json: bool) -> int:
         found.problems.append(str(error))
     else:
         found.settings = _settings(settings)
+        found.warnings += settings.passed_over
+        found.memory = _memory(settings)
         _examine_database(settings, found)
     if as_json:
         write(dumped(_shape(found)) + b"\n")
@@ -101,6 +107,15 @@ def _settings(settings: Settings) -> list[Mapping[str, str]]:
         }
         for name, meaning in MEANINGS.items()
     ]
+
+
+def _memory(settings: Settings) -> Facts:
+    """Return above how many MiB in use a server here would let harnesses go, and how many are."""
+    budget, used = measured(MachineMemory(), settings.pool.memory_budget)
+    return {
+        "budget_mb": None if budget is None else budget // MIB,
+        "used_mb": None if used is None else used // MIB,
+    }
 
 
 def _examine_database(settings: Settings, found: _Findings) -> None:
@@ -198,6 +213,7 @@ def _shape(found: _Findings) -> Facts:
         "problems": found.problems,
         "warnings": found.warnings,
         "settings": found.settings,
+        "memory": found.memory,
         "database": found.database,
         "versions": found.versions,
     }
@@ -208,6 +224,11 @@ def _tell(found: _Findings) -> None:
     for setting in found.settings:
         say(one_line(f"  {setting['name']} = {setting['value']}  ({setting['source']})"))
         say(f"      {setting['meaning']}")
+    if found.memory:
+        budget, used = (found.memory[name] for name in ("budget_mb", "used_mb"))
+        say("memory")
+        say(f"  used: {'unknown' if used is None else f'{used:,} MiB'}")
+        say(f"  harnesses have to go above: {'-' if budget is None else f'{budget:,} MiB'}")
     say("database")
     for name, value in found.database.items():
         text = value if isinstance(value, str) else dumped(value).decode()

@@ -27,6 +27,12 @@ def show_pool(project: str, url: str | None, limit: int, *, as_json: bool) -> No
         say(one_line(f"turns of the last day: {_counted(counts.get('by_path'))}"))
         if counts.get("by_reason"):
             say(one_line(f"not warm, since: {_counted(counts.get('by_reason'))}"))
+    process = members.get("process")
+    memory = process.get("memory") if isinstance(process, dict) else None
+    if isinstance(memory, dict) and memory.get("budget_mb") is not None:
+        used, gone = memory.get("used_mb") or 0, memory.get("evicted")
+        words = f"memory: {used:,} of {memory['budget_mb']:,} MiB, harnesses let go for it {gone}"
+        say(one_line(words))
 
 
 def _seat(seat: JsonValue) -> str:

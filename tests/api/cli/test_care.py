@@ -1,5 +1,6 @@
 """Do doctor, verify and rebuild tell what is there, and what is not as it should be?"""
 
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import create_engine, make_url, text
@@ -82,11 +83,16 @@ def test_the_doctor_tells_settings_with_their_source_and_the_database(
     )
     assert found["database"]["size_bytes"] > 0
     assert {"python", "sqlite", "sqlalchemy"} <= found["versions"].keys()
+    assert found["memory"].keys() == {"budget_mb", "used_mb"}
 
 
 def test_the_doctor_makes_no_database(turnlog: Turnlog, tmp_path: Path) -> None:
-    found = turnlog.well("doctor").text
+    more = {"TURNLOG_POOL_MEMORY_BUDGET": "plenty", "TURNLOG_POOL_PRESSURE_BATCH": "3"}
 
+    found = replace(turnlog, more=more).well("doctor").text
+
+    assert "note: TURNLOG_POOL_MEMORY_BUDGET says nothing known: auto holds" in found
+    assert "TURNLOG_POOL_PRESSURE_BATCH says" not in found
     assert "is not there yet; the first command makes it" in found
     assert not (tmp_path / ".local").exists()
 

@@ -7,6 +7,7 @@ import pytest
 
 from domain.commands import Note
 from domain.events import DispatchRefused
+from domain.pressure import MIB
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog as Log
 from tests.api.batches import started
@@ -67,7 +68,11 @@ def test_why_and_pool_tell_the_same_of_a_database_and_of_a_server(
     assert pool["seats"] == remote["seats"]
     assert pool["counts"]["by_path"] == {"warm": 1, "cold": 3, "evicted": 2}
     assert (pool["more"], remote["more"]) == (False, False)
-    assert "... and more" in here.well("pool", *url, "--limit", "1").text
+    relieved = own_server.log.counting.relieved
+    relieved.budget, relieved.used, relieved.evicted = 2048 * MIB, 1025 * MIB, 3
+    shown = here.well("pool", *url, "--limit", "1").text
+    assert "... and more" in shown
+    assert "memory: 1,025 of 2,048 MiB, harnesses let go for it 3" in shown
 
 
 @pytest.mark.usefixtures("recorded")
