@@ -141,8 +141,8 @@ class VersionMoved(Refusal):
 class SettingsUnreadable(Refusal):
     """What a project has set is nothing that this build can read."""
 
-    def __init__(self, what: str = "what is set", *at: str | int) -> None:
-        super().__init__(f"{what} cannot be read: a later turnlog set it, or it is damaged", *at)
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} cannot be read: a later turnlog set it, or it is damaged")
 
 
 class HeadAheadOfLog(Refusal):
