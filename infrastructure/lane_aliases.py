@@ -89,7 +89,7 @@ def read_stored_aliases(found: Stored) -> Aliases:
     try:
         return read_project_aliases(parse(found.value))
     except (NotJson, InvalidValue) as error:
-        raise SettingsUnreadable("the ids of people") from error
+        raise SettingsUnreadable("who is whom") from error
 
 
 def replace_aliases(

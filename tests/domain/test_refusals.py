@@ -85,3 +85,9 @@ def test_whoever_names_a_parent_that_cannot_be_one_is_told_where(
 )
 def test_a_session_that_is_going_or_has_to_stay_says_so(refused: r.Refusal, told: str) -> None:
     assert str(refused) == told
+
+
+def test_whoever_needs_what_cannot_be_read_is_told_what_that_is() -> None:
+    told = "who is whom cannot be read: a later turnlog set it, or it is damaged"
+
+    assert str(r.SettingsUnreadable("who is whom")) == told
