@@ -784,6 +784,13 @@ lanes = Table(
     Index("ix_lanes_owner", "project_id", "owner"),
     Index("ix_lanes_session_id", "project_id", "session_id"),
 )
+Index(
+    "ix_lanes_resume",
+    lanes.c.resume_at,
+    lanes.c.session_key,
+    sqlite_where=text("resume_reason IS NOT NULL"),
+    postgresql_where=text("resume_reason IS NOT NULL"),
+)
 
 lane_sessions = Table(
     "lane_sessions",
@@ -793,6 +800,7 @@ lane_sessions = Table(
     Column("bound_version", Integer, nullable=False),
     Column("bound_at", BigInteger, nullable=False),
     Column("reason", String, nullable=False),
+    Index("ix_lane_sessions_session_id", "session_id"),
 )
 
 lane_activity = Table(
@@ -802,6 +810,15 @@ lane_activity = Table(
     Column("project_id", String, nullable=False),
     Column("touched_at", BigInteger, nullable=False),
     Index("ix_lane_activity_newest", "project_id", "touched_at", "session_key"),
+)
+
+lane_platforms = Table(
+    "lane_platforms",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("platform", String, primary_key=True),
+    Column("connected", Boolean, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
 )
 
 VIEWS: Final = (

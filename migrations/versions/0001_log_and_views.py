@@ -469,6 +469,7 @@ def downgrade() -> None:
         "agreements",
         "heads",
         "idempotency",
+        "lane_platforms",
         "lane_activity",
         "lane_sessions",
         "lanes",
@@ -537,6 +538,14 @@ def _create_lanes() -> None:
     op.create_index("ix_lanes_lane_key", "lanes", ["project_id", "lane_key"], unique=False)
     op.create_index("ix_lanes_owner", "lanes", ["project_id", "owner"], unique=False)
     op.create_index("ix_lanes_session_id", "lanes", ["project_id", "session_id"], unique=False)
+    op.create_index(
+        "ix_lanes_resume",
+        "lanes",
+        ["resume_at", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("resume_reason IS NOT NULL"),
+        postgresql_where=sa.text("resume_reason IS NOT NULL"),
+    )
     op.create_table(
         "lane_sessions",
         sa.Column("session_key", sa.Integer(), nullable=False),
@@ -546,6 +555,7 @@ def _create_lanes() -> None:
         sa.Column("reason", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("session_key", "session_id", name=op.f("pk_lane_sessions")),
     )
+    op.create_index("ix_lane_sessions_session_id", "lane_sessions", ["session_id"], unique=False)
     op.create_table(
         "lane_activity",
         sa.Column("session_key", sa.Integer(), nullable=False),
@@ -558,6 +568,14 @@ def _create_lanes() -> None:
         "lane_activity",
         ["project_id", "touched_at", "session_key"],
         unique=False,
+    )
+    op.create_table(
+        "lane_platforms",
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("platform", sa.String(), nullable=False),
+        sa.Column("connected", sa.Boolean(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("project_id", "platform", name=op.f("pk_lane_platforms")),
     )
 
 
