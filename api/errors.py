@@ -79,6 +79,9 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.ImportConflict: "import-conflict",
     r.NoSuchLane: "no-such-lane",
     r.LaneIsSuspended: "lane-suspended",
+    r.LaneExists: "lane-exists",
+    r.AmbiguousSession: "ambiguous-session",
+    r.NothingToRetry: "nothing-to-retry",
 }
 
 _EXTRAS: Final[Mapping[type[Refusal], Callable[[Any], Mapping[str, object]]]] = {

@@ -159,6 +159,31 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "give-up",
         "Nothing is gone on with in its session: whoever comes next gets a new one.",
     ),
+    "lane-exists": ProblemType(
+        409,
+        "The lane has a conversation already",
+        "give-up",
+        "A conversation cannot move, or branch, to a place that has one of its own.",
+    ),
+    "ambiguous-session": ProblemType(
+        409,
+        "Several sessions are called so",
+        "give-up",
+        "`candidates` names those whose titles fit: ask for one of them by its id.",
+    ),
+    "nothing-to-retry": ProblemType(
+        409,
+        "There is nothing to be said again",
+        "give-up",
+        "No turn is in sight that began with a person's words.",
+    ),
+    "sender-not-allowed": ProblemType(
+        403,
+        "Who sent the message may not speak",
+        "give-up",
+        "The project's settings name who may speak on a platform (`lanes.allowed_users`), and the "
+        "sender is not among them, or they cannot be read. Nothing is recorded.",
+    ),
     "no-such-turn": ProblemType(
         404,
         "There is no such turn",

@@ -514,4 +514,26 @@ class LaneIsSuspended(Refusal):
         super().__init__("the lane is suspended: the next message begins a new session")
 
 
+class LaneExists(Refusal):
+    """A conversation cannot go on in a lane that has another one."""
+
+    def __init__(self) -> None:
+        super().__init__("the source's lane has a conversation already", "source")
+
+
+class AmbiguousSession(Refusal):
+    """Several sessions are called as what is to be gone on with."""
+
+    def __init__(self, session_ids: Sequence[str]) -> None:
+        super().__init__("several sessions are called so", "title")
+        self.session_ids = tuple(session_ids)
+
+
+class NothingToRetry(Refusal):
+    """Nobody said anything yet that could be said again."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing that was said is in sight")
+
+
 ALL: Sequence[type[Refusal]] = tuple(Refusal.__subclasses__())

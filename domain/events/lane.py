@@ -6,7 +6,7 @@ They are a stream of their own in the log, beside those of the sessions.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-BoundBecause: TypeAlias = Literal["created", "session-ended", "recovered", "moved"]
+BoundBecause: TypeAlias = Literal["created", "session-ended", "recovered", "moved", "branched"]
 ResetBecause: TypeAlias = Literal["requested", "suspended", "forced"]
 
 

@@ -94,8 +94,8 @@ def _stood(
 def _marked(lane: Lane, standing: Standing, reason: str) -> tuple[e.LaneEvent, ...]:
     if is_suspended(lane, standing):
         raise LaneIsSuspended
-    if lane.resume_reason is not None:  # what is known of it already is not made less exact
-        return ()
+    if lane.resume_reason is not None or standing.resume_reason is not None:
+        return ()  # what is known of it already is not made less exact
     return (e.LaneResumeMarked(reason=reason),)
 
 

@@ -48,6 +48,11 @@ def test_what_is_so_already_is_not_recorded_again(
     assert decide(lane, OPEN, command) == facts
 
 
+def test_a_mark_of_the_session_is_kept_as_it_is() -> None:
+    standing = OPEN._replace(resume_reason="restart-interrupted")
+    assert decide(LANE, standing, MarkResume(reason="timeout")) == ()
+
+
 @pytest.mark.parametrize(
     ("lane", "standing"),
     [
