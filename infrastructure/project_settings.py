@@ -24,13 +24,20 @@ def settings_of(connection: Connection, project_id: str) -> ProjectSettings:
     return read_stored(found.value, found.version)
 
 
-def key_policy(connection: Connection, project_id: str, platform: str) -> KeyPolicy:
+def key_policy(
+    connection: Connection,
+    project_id: str,
+    platform: str,
+    settings: ProjectSettings | None = None,
+) -> KeyPolicy:
     """Return what a project wants to be one conversation on a platform.
+
+    Whoever has the settings at hand gives them, and they are not looked up again.
 
     Raises:
         SettingsUnreadable: people have several ids there, and which ones cannot be read.
     """
-    lanes = settings_of(connection, project_id).lanes
+    lanes = (settings or settings_of(connection, project_id)).lanes
     known = aliases_of(connection, project_id) if platform == PLATFORM else NO_ALIASES
     return KeyPolicy(
         group_sessions_per_user=lanes.group_sessions_per_user,
