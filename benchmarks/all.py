@@ -47,6 +47,7 @@ EVERY = (
     Benchmark(script="history.py", minutes=6),
     Benchmark(script="turns.py", minutes=2),
     Benchmark(script="sessions.py", minutes=2),
+    Benchmark(script="pressure.py", minutes=1),
     Benchmark(script="starting.py", arguments=("--postgres",), minutes=4),
     Benchmark(script="space.py", minutes=1),
     Benchmark(script="imports.py", arguments=("--postgres",), minutes=10),
