@@ -25,7 +25,7 @@ from infrastructure.reading.moment import moment
 from infrastructure.settings import load
 from tests.api.batches import Json, append, batch, completed, event, events_of, problem, turn
 from tests.api.chats import ADD, user
-from tests.api.streams import Frame, frames, stream
+from tests.api.streams import Frame, frames, stream, until_synced
 
 LANE: Final = "0f" * 16
 TO: Final = {"lane_id": LANE, "reply_to": "1718000000.42"}
@@ -108,7 +108,7 @@ def test_who_follows_is_told_where_the_end_of_a_turn_goes(client: httpx.Client) 
     ):
         of_project = frames(answer.iter_bytes())
         for found in (of_project, of_session):
-            assert next(frame for frame in found if frame.name == "synced")
+            until_synced(found)
         told(client, "s1", 2, *ends)
         for found in (of_project, of_session):
             news = [next(f for f in found if f.name == "event").json for _ in range(4)]
@@ -162,7 +162,7 @@ class Lane:
     async def idle(self) -> None:
         """Wait until nothing runs here, and nothing is about to."""
         here = self.hosts.launching.here
-        while here.busy() or here._tasks:
+        while here.busy() or here._tasks:  # pyright: ignore[reportPrivateUsage] - what it is about to do
             await here.done(PATIENCE_S)
 
     def look(self) -> tuple[list[Address], list[tuple[str | None, Address]]]:

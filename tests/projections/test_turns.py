@@ -4,8 +4,19 @@ from domain import events as e
 from domain.events.turn import TurnError
 from domain.raw_json import RawJson, dumped
 from domain.times import rfc3339
-from projections.turns import turn_shape
-from tests.scenario import RUNNER, asked, called, ended, folded, returned, said, started, turn
+from projections.turns import address_shape, turn_shape
+from tests.scenario import (
+    RUNNER,
+    asked,
+    called,
+    ended,
+    folded,
+    message,
+    returned,
+    said,
+    started,
+    turn,
+)
 
 
 def test_a_finished_turn_shows_its_course_and_its_counts() -> None:
@@ -50,6 +61,14 @@ def test_a_turn_that_waits_for_a_gate_alone_is_paused() -> None:
     assert turn_shape(turn(waiting))["status"] == "paused"
     assert turn_shape(turn(working))["status"] == "running"
     assert turn_shape(turn(working))["ended_at"] is None
+
+
+def test_where_the_answer_of_a_turn_goes_is_shown_where_it_was_said() -> None:
+    begun = e.TurnStarted(turn_id="t1", messages=(message("a"),), lane_id="0f" * 16)
+    assert turn_shape(turn(folded(begun)))["lane_id"] == "0f" * 16
+    assert "reply_to" not in turn_shape(turn(folded(begun)))
+    assert address_shape(None, "m1") == {"reply_to": "m1"}
+    assert address_shape(None, None) == {}
 
 
 def test_a_failure_shows_its_error() -> None:
