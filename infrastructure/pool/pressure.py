@@ -80,6 +80,7 @@ class Pressure:
         self._relieved: Final = relieved
         self._timer: Timer | None = None
         self._task: asyncio.Task[int] | None = None
+        self._ended = False
 
     def begin(self) -> None:
         """Look every few seconds from now on, if there can be a budget."""
@@ -89,12 +90,13 @@ class Pressure:
 
     def stir(self) -> None:
         """Look now, unless that is done already: more memory is used than a moment ago."""
-        if self._limits.memory_budget is not None and self._task is None:
+        if self._limits.memory_budget is not None and self._task is None and not self._ended:
             self._task = asyncio.get_running_loop().create_task(self.relieve())
             self._task.add_done_callback(self._done)
 
     async def end(self) -> None:
         """Look no more; seats that are ending go on to."""
+        self._ended = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -36,12 +36,12 @@ class Nothing:
 def short(databases: Databases, database_kind: DatabaseKind) -> Iterator[Served]:
     """A server that may use 1 MiB, and looks when a harness is started: on SQLite a process."""
     url = databases.ready()
-    limits = {"pool_memory_budget": "1", "pool_pressure_every_s": "3600"}
     with served(
         database_kind,
         url,
         processes=database_kind == "sqlite",
-        **limits,
+        pool_memory_budget="1",
+        pool_pressure_every_s="3600",
     ) as running:
         running.log.memory = Nothing()
         yield running

@@ -1,6 +1,8 @@
 """Which parked harnesses go when memory gets short, and which must not?"""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from domain.pressure import (
     BATCH,
@@ -89,6 +91,45 @@ def test_one_that_is_not_on_record_stays_until_it_is() -> None:
 
     assert before == Plan(undurable=1, unevictable=True)
     assert after == Plan(chosen=("a",))
+
+
+@given(
+    st.lists(
+        st.builds(
+            Candidate,
+            seat_id=st.uuids().map(str),
+            last_used=st.integers(0, 20),
+            busy=st.booleans(),
+            durable=st.sampled_from([True, False, None]),
+        ),
+        max_size=40,
+    ),
+    st.integers(0, 10),
+    st.integers(1, 20),
+)
+def test_whatever_there_is_none_goes_that_has_to_stay_and_none_stays_that_could_go(
+    seats: list[Candidate], protect_recent: int, batch: int
+) -> None:
+    found = plan(seats, used=101, budget=100, protect_recent=protect_recent, batch=batch)
+
+    by_id = {each.seat_id: each for each in seats}
+    gone = [by_id[seat_id] for seat_id in found.chosen]
+    waiting = [each for each in seats if not each.busy]
+    stay = [each for each in waiting if each not in gone]
+    kept = min(protect_recent, len(waiting) // 2)
+    assert all(each.durable and not each.busy for each in gone)
+    assert gone == sorted(gone, key=lambda each: each.last_used)
+    assert len(gone) <= batch
+    assert sum(each.last_used >= old.last_used for each in stay for old in gone[-1:]) >= (
+        kept if gone else 0
+    )
+    if len(gone) < batch:
+        assert sum(each.durable is True for each in stay) <= kept
+    assert found.unevictable == (bool(seats) and not gone)
+    assert (found.busy, found.undurable) == (
+        len(seats) - len(waiting),
+        sum(not each.durable for each in waiting),
+    )
 
 
 def test_what_nobody_knows_to_be_on_record_is_taken_for_not_being() -> None:

@@ -209,6 +209,9 @@ async def test_at_the_end_what_waits_for_a_seat_to_end_waits_no_more() -> None:
     await kept.pressure.end()
 
     assert kept.desk.pool.counts().ending == 1
+    kept.pressure.stir()
+    await settle()
+    assert kept.looks == 1
     harness.may_end.set()
     await settle()
     assert harness.ended
