@@ -14,8 +14,10 @@ from domain.refusals import Refusal, SessionDamaged
 from domain.state import Head, State, Turn
 from infrastructure import runs
 from infrastructure.agreement import agreed_in_a_row
+from infrastructure.callers import Caller, Target
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
+from infrastructure.lanes.clearing import clearing, lanes_served
 from infrastructure.lineages import Lineage
 from infrastructure.lookup import find_head, look_up
 from infrastructure.runner import Attempt
@@ -23,22 +25,6 @@ from infrastructure.serialization import encode
 from infrastructure.spawning import SPAWNING_TOOLS
 from infrastructure.subagents import stopped_with
 from infrastructure.writing import Writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who asks, and under which trace."""
-
-    actor: str | None = None
-    trace_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The session that a command is for."""
-
-    project_id: str
-    session_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +120,7 @@ class CommandHandler:
         facts = self._append(attempt, target, (key, lineage), state.head, outcome)
         if key is not None:
             self._stop_subagents(attempt, target, facts, caller)
+            self._clear_marks(attempt, target, facts, outcome.state, caller)
         turn = _open_turn(state)
         if producer is None and key is not None and turn is not None and not turn.paused:
             after = outcome.state.turns[turn.turn_id]
@@ -183,6 +170,20 @@ class CommandHandler:
         for session_id, stop in below:
             child = Target(project_id=target.project_id, session_id=session_id)
             self.carry_out(attempt, child, [stop], keys_of([stop]), caller=caller)
+
+    def _clear_marks(
+        self,
+        attempt: Attempt,
+        target: Target,
+        facts: Sequence[Recorded],
+        state: State,
+        caller: Caller,
+    ) -> None:
+        """Take the marks away of the lanes by which turns came that ended well."""
+        for lane_id in lanes_served(facts, state.turns):
+            writing = clearing(attempt, target, lane_id, mint, self._now(), caller)
+            if writing is not None:
+                self._log.append(writing)
 
     def check_current(self, attempt: Attempt, target: Target, seen: Head) -> None:
         """Have what writes nothing judged again if another writer came first.
@@ -285,3 +286,6 @@ def mint() -> tuple[str, bytes]:
         f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
     )
     return event_id, random[16:]
+
+
+__all__ = ["Appended", "Caller", "CommandHandler", "Target", "mint"]

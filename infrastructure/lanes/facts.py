@@ -16,7 +16,7 @@ from domain.lanes.evolve import bound, evolve
 from domain.lanes.state import Bound, Lane
 from domain.recorded import Envelope, Recorded, body_digest, chained_hash
 from domain.registry import LANE_KINDS, LANE_NAMES
-from infrastructure.command_handler import Caller
+from infrastructure.callers import Caller
 from infrastructure.mapper import StoredFact
 from infrastructure.serialization import encoded
 from infrastructure.stored_stream import LANE
