@@ -23,6 +23,12 @@ _ADDRESS: Final[Json] = {
     },
     "reply_to": {"type": "string", "description": "The message there that the turn answers."},
 }
+_BY_LANE: Final[Json] = {
+    "session_id": {"type": "string", "description": "The session, of what came by a lane."},
+    "lane_reason": {"type": "string", "description": "Why it is this session."},
+    "created": {"type": "boolean", "description": "Whether the session was opened for it."},
+    "previous_session_id": {"type": "string", "description": "The lane's session before."},
+}
 _FRAME: Final[Json] = {
     "type": "object",
     "description": "A frame; its `data` is JSON.",
@@ -550,7 +556,22 @@ SCHEMAS: Final[dict[str, Json]] = {
         divergence=_OBJECT,
         messages_left_out=_NUMBER,
         **_ADDRESS,
+        **_BY_LANE,
     ),
+    "MessageGone": {
+        "description": "The message came before, and its session is gone by now.",
+        **_with(
+            _shape(
+                status={"type": "string", "enum": ["gone"]},
+                lane_id=_TEXT,
+                session_id=_TEXT,
+                lane_reason=_TEXT,
+                created={"type": "boolean"},
+            ),
+            reply_to=_TEXT,
+            previous_session_id=_TEXT,
+        ),
+    },
     "TurnTaken": {
         "description": "The turn runs, the input waits, or the answers are recorded.",
         **_with(
@@ -569,6 +590,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             },
             continuation=_named("Continuation"),
             **_ADDRESS,
+            **_BY_LANE,
         ),
     },
     "Dispatched": _with(
@@ -601,6 +623,8 @@ SCHEMAS: Final[dict[str, Json]] = {
             readiness=_named("Readiness"),
             **_HEAD,
         ),
+        **_ADDRESS,
+        **_BY_LANE,
         turn=_shape(turn_id=_TEXT, records=_MAYBE_NUMBER),
         fence=_NUMBER,
         next_sequence={"type": "integer", "description": "That of the producer's next batch."},
@@ -820,6 +844,8 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
         _shape(delivered={"type": "boolean", "description": "Whether it has stopped."}),
     ),
     "Dispatch Turn": ("How it goes on.", _named("Dispatched")),
+    "Dispatch By Source": ("How it goes on.", _named("Dispatched")),
+    "Dispatch To Lane": ("How it goes on.", _named("Dispatched")),
     "Decide": ("The decision is durable.", _named("Decided")),
     "Decide In Session": ("The decision is durable.", _named("Decided")),
     "List Queue": ("The inputs that wait.", _named("Queue")),

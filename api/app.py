@@ -40,6 +40,7 @@ from api.routes import (
     imports,
     lane_aliases,
     lane_context,
+    lane_messages,
     lanes,
     metrics,
     operations,
@@ -86,6 +87,7 @@ ROUTES: Final = (
     pool,
     settings,
     lane_aliases,  # before lanes, of which none has this id
+    lane_messages,
     lanes,
     lane_context,
     runs,

@@ -33,11 +33,13 @@ def turn_answer(
     target: Target,
     turn_id: str,
     divergence: Shape | None = None,
+    members: Shape | None = None,
 ) -> tuple[bytes, dict[str, str]]:
     """Return a turn as its caller is answered, with the headers that go with it.
 
     Of a turn with more than 200 messages the last ones; `messages_left_out` tells how many more
-    there are. `divergence` is what became of the history that came with the request.
+    there are. `divergence` is what became of the history that came with the request; `members` are
+    what else is answered.
 
     Raises:
         NoSuchTurn: there is none.
@@ -52,6 +54,7 @@ def turn_answer(
     shape = turn_shape(turn, end)
     told: Shape = {
         "turn_id": turn_id,
+        **(members or {}),
         **address_shape(turn.lane_id, turn.reply_to),
         "status": shape["status"],
         "path": turn.path,

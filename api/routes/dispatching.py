@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -32,11 +32,11 @@ from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import NOWHERE, Address, Ask
 from infrastructure.hosting.became import Dispatched, Means
 from infrastructure.hosting.became import Request as Asked
-from infrastructure.hosting.before import kept_of, turn_of_same
+from infrastructure.hosting.before import CameBefore, kept_of, turn_of_same
 from infrastructure.hosting.beginning import refused as note_refusal
 from infrastructure.hosting.carrying import NewSeat
-from infrastructure.hosting.dispatching import dispatched
-from infrastructure.hosting.queueing import input_of
+from infrastructure.hosting.dispatching import dispatched, dispatched_before
+from infrastructure.hosting.queueing import input_of, known_input
 from infrastructure.hosting.redispatching import Replayed
 from infrastructure.hosting.requests import Heard
 from infrastructure.idempotency import IdempotencyKey, claim, keep, unclaim
@@ -64,7 +64,7 @@ _QUEUED: Final = (
 )
 """What of a request waits with its input. The head that it claimed was looked at already."""
 _DISPATCHED: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/Dispatched"}}}
-_SAID: Final[dict[int | str, dict[str, Any]]] = {
+DISPATCHED: Final[dict[int | str, dict[str, Any]]] = {
     201: {"description": "It is recorded in the runner's batch.", "content": _DISPATCHED},
     202: {"description": "The input waits.", "content": _DISPATCHED},
 }
@@ -75,7 +75,27 @@ _NOTHING_SAID: Final = Read(
     prior=None,
     answers=(),
 )
+_BEGAN: Final = "This very message began a turn before; there is nothing to run."
+_WAITS: Final = "This very message waits for its turn already."
 _UNRECORDED: Final = frozenset({"no-such-session", "shutting-down"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """How a request came, if not straight to its session.
+
+    Attributes:
+        address: Where its answer goes.
+        members: What else is answered.
+        once: Whether its key names a message, which begins no second turn as another batch.
+    """
+
+    address: Address = NOWHERE
+    members: Shape = field(default_factory=dict[str, object])
+    once: bool = False
+
+
+STRAIGHT: Final = By()
 
 
 class QueuedBody(TurnBody):
@@ -97,7 +117,7 @@ class _Dispatch:
 
 @router.post(
     "/dispatch",
-    responses=_SAID,
+    responses=DISPATCHED,
     openapi_extra=json_of(DispatchBody, _EXAMPLE),
 )
 @begins_a_run
@@ -117,15 +137,59 @@ async def dispatch_turn(
     fields.check(body.value if isinstance(body.value, dict) else {})
     if not fields.dry_run:
         await recovered(request, log)
-    asked = await _asked(log, target, body, fields, caller)
     named = Once(project_id=target.project_id, key=key, request=request, body=body.raw).named()
+    return await decided(log, target, body, caller, named)
+
+
+async def decided(
+    log: Turnlog,
+    target: Target,
+    body: RawBody,
+    caller: Caller,
+    named: IdempotencyKey | None,
+    by: By = STRAIGHT,
+) -> Response:
+    """Return the answer to a runner's request, which is checked already.
+
+    Raises:
+        CameBefore: the message that its key names came before.
+        ProblemError: it is turned down.
+    """
+    fields = body.valid(DispatchBody)
+    asked = await _asked(log, target, body, fields, caller, by.address)
     try:
-        done = await log.write(_write(log, asked, named if fields.carry_out else None))
+        done = await log.write(_write(log, asked, named if fields.carry_out else None, by))
     except MessageExists as exists:
-        return await _begun_before(log, asked, exists)
+        return await _begun_before(log, asked, exists, by)
     if isinstance(done, Dispatched) and isinstance(done.decision, Refuse):
         told, refusal = done, done.decision
         raise await log.read(lambda connection: refused(connection, target, told, refusal))
+    return await _told(log, asked, done, by)
+
+
+async def decided_before(
+    log: Turnlog, target: Target, body: RawBody, caller: Caller, before: CameBefore, by: By
+) -> Response:
+    """Return what came of a message that came before: by the same batch, or by another.
+
+    Raises:
+        Refusal: the batch's number was used for something else, or the session is gone.
+    """
+    fields = body.valid(DispatchBody)
+    asked = await _asked(log, target, body, fields, caller, by.address)
+    done = await log.write(lambda attempt: dispatched_before(_request(log, asked, attempt)))
+    if done is not None:
+        return await _told(log, asked, done, by)
+    turn_id, queue_id = before.turn_id, before.queue_id
+    if queue_id is not None:
+        known = await log.read(lambda connection: known_input(connection, target, queue_id))
+        turn_id = None if known is None else known.turn_id
+    return await _said_before(log, asked, turn_id, queue_id, by)
+
+
+async def _told(log: Turnlog, asked: _Dispatch, done: Dispatched | Replayed, by: By) -> Response:
+    """Return what a runner is told that was decided."""
+    fields, target = asked.fields, asked.target
     again = isinstance(done, Replayed)
     answer = (
         told_again(done, asked.ask.batch.sequence if asked.ask.batch else 0)
@@ -136,11 +200,16 @@ async def dispatch_turn(
     shape = await log.read(
         lambda connection: whole(connection, target, answer, form), long=form is not None
     )
-    return _response(answer, dumped(shape), again=again)
+    return _response(answer, dumped(by.members | shape), again=again)
 
 
 async def _asked(
-    log: Turnlog, target: Target, body: RawBody, fields: DispatchBody, caller: Caller
+    log: Turnlog,
+    target: Target,
+    body: RawBody,
+    fields: DispatchBody,
+    caller: Caller,
+    address: Address,
 ) -> _Dispatch:
     """Return what is asked for.
 
@@ -151,7 +220,7 @@ async def _asked(
     begin = fields.begin
     turn_id = (begin.turn_id if begin else None) or uuid4().hex
     said: TurnBody = fields
-    queue_id, address = fields.queue_id, NOWHERE
+    queue_id = fields.queue_id
     if fields.go_on is not None:
         read = _NOTHING_SAID
     else:
@@ -207,21 +276,27 @@ def _waiting(body: RawBody) -> bytes:
     return b"{%b}" % b",".join(kept)
 
 
+def _request(log: Turnlog, asked: _Dispatch, attempt: Attempt) -> Asked:
+    return Asked(
+        handler=log.handler,
+        attempt=attempt,
+        target=asked.target,
+        ask=asked.ask,
+        means=asked.means,
+        caller=asked.caller,
+    )
+
+
 def _write(
-    log: Turnlog, asked: _Dispatch, named: IdempotencyKey | None
+    log: Turnlog, asked: _Dispatch, named: IdempotencyKey | None, by: By
 ) -> Callable[[Attempt], Dispatched | Replayed]:
     fields = asked.fields
 
     def write(attempt: Attempt) -> Dispatched | Replayed:
         kept = None if named is None else claim(attempt.connection, named, log.now())
-        request = Asked(
-            handler=log.handler,
-            attempt=attempt,
-            target=asked.target,
-            ask=asked.ask,
-            means=asked.means,
-            caller=asked.caller,
-        )
+        if kept is not None and by.once:
+            raise CameBefore(kept)
+        request = _request(log, asked, attempt)
         done = dispatched(request, carry_out=fields.carry_out)
         if isinstance(done, Dispatched) and isinstance(done.decision, Refuse):
             _note(request, done.decision, dry_run=fields.dry_run)
@@ -243,41 +318,59 @@ def _note(request: Asked, refusal: Refuse, *, dry_run: bool) -> None:
         note_refusal(request, refusal)
 
 
-async def _begun_before(log: Turnlog, asked: _Dispatch, exists: MessageExists) -> Response:
+async def _begun_before(log: Turnlog, asked: _Dispatch, exists: MessageExists, by: By) -> Response:
     """Tell which turn began with this very message.
 
     Raises:
         MessageExists: the words were others.
     """
     target, message_id = asked.target, exists.message_id
+    turn_id = await log.read(
+        lambda connection: turn_of_same(connection, target, asked.ask, message_id)
+    )
+    if turn_id is None:
+        raise exists
+    return await _said_before(log, asked, turn_id, None, by)
 
-    def look(connection: Connection) -> tuple[bytes, dict[str, str]] | None:
-        turn_id = turn_of_same(connection, target, asked.ask, message_id)
-        if turn_id is None:
-            return None
-        found = moment(connection, target)
-        turn = turn_view(connection, found, turn_id).turn
+
+async def _said_before(
+    log: Turnlog, asked: _Dispatch, turn_id: str | None, queue_id: str | None, by: By
+) -> Response:
+    """Tell which turn a message began that came before, or under which id it waits."""
+
+    def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
+        found = moment(connection, asked.target)
         standing, headers = standing_of(log, found)
         shape: Shape = {
-            "decision": "started",
+            "decision": "queue" if turn_id is None else "started",
             "reason": "message-exists",
-            "explain": "This very message began a turn before; there is nothing to run.",
-            "path": turn.path,
-            "history_from": turn.history_from,
+            "explain": _WAITS if turn_id is None else _BEGAN,
+            "path": None,
+            "history_from": None,
             "evict": None,
             "before": [],
             "seat_id": None,
-            "turn": {"turn_id": turn_id, "records": turn.records},
         }
+        if turn_id is None:
+            shape["queue_id"] = queue_id
+        else:
+            turn = turn_view(connection, found, turn_id).turn
+            shape |= {
+                "path": turn.path,
+                "history_from": turn.history_from,
+                "turn": {"turn_id": turn_id, "records": turn.records},
+            }
         if asked.ask.batch is not None:
             shape["next_sequence"] = asked.ask.batch.sequence
-        return dumped(shape | standing), headers
+        return dumped(by.members | shape | standing), headers
 
-    said = await log.read(look)
-    if said is None:
-        raise exists
-    headers = dict(said[1]) | replay_headers(replayed=True)
-    return Response(said[0], media_type=MEDIA, headers=headers)
+    said, told = await log.read(look)
+    return Response(
+        said,
+        status_code=202 if turn_id is None else 200,
+        media_type=MEDIA,
+        headers=dict(told) | replay_headers(replayed=True),
+    )
 
 
 def _response(answer: Told, said: bytes, *, again: bool) -> Response:

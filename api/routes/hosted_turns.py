@@ -42,7 +42,7 @@ BEHIND: Final = 10_000
 """So many pieces a watcher may be behind; then it is told no more of them, only the end."""
 
 _EXAMPLE: Final = {"messages": [{"role": "user", "content": "What is 2 + 2?"}]}
-_SAID: Final[dict[int | str, dict[str, Any]]] = {
+TAKEN: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The turn, as it ended or as it waits; or its pieces, and then the turn.",
         "content": {
@@ -57,7 +57,7 @@ _SAID: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("/turns", responses=_SAID, openapi_extra=json_of(TurnBody, _EXAMPLE))
+@router.post("/turns", responses=TAKEN, openapi_extra=json_of(TurnBody, _EXAMPLE))
 @begins_a_run
 async def run_turn(
     request: Request,
@@ -126,9 +126,18 @@ def hosting_of(request: Request) -> Hosting:
 
 
 async def answered(
-    log: Turnlog, hosting: Hosting, target: Target, took: Took, *, accept: str, prefer: str
+    log: Turnlog,
+    hosting: Hosting,
+    target: Target,
+    took: Took,
+    *,
+    accept: str,
+    prefer: str,
+    members: Shape | None = None,
 ) -> Response:
     """Return the answer to a request for a turn, when it is there or at once.
+
+    It has `members` besides its own.
 
     Raises:
         ProblemError: it was refused, or no harness could be started now.
@@ -140,17 +149,19 @@ async def answered(
         done = took.dispatched
         raise await log.read(lambda connection: refused(connection, target, done, decision))
     again = replay_headers(replayed=took.replayed)
+    more = members or {}
     divergence = None if took.dispatched is None else divergence_of(took.dispatched.appended)
     if took.queue_id is not None:
-        return await _told(log, target, queued(took), again)
+        return await _told(log, target, more | queued(took), again)
     turn_id = took.again if took.dispatched is None else took.dispatched.turn_id
 
     def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
-        return turn_answer(log, connection, target, turn_id or "", divergence)
+        return turn_answer(log, connection, target, turn_id or "", divergence, more)
 
     live = took.live or (None if turn_id is None else hosting.runs(target, turn_id))
     if isinstance(decision, Deliver) and live is None:
-        return await _told(log, target, {"status": "answered", "continuation": continuation(took)})
+        shape: Shape = {"status": "answered", "continuation": continuation(took)}
+        return await _told(log, target, more | shape)
     if turn_id is None:
         raise ProblemError("contended", "nothing came of the request; try again")
     if STREAM in accept:
@@ -158,8 +169,9 @@ async def answered(
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"} | again
         return StreamingResponse(frames, media_type=STREAM, headers=headers)
     if live is not None and "respond-async" in prefer:
-        shape: Shape = {"turn_id": turn_id, "status": "running", "path": live.path}
-        return await _told(log, target, shape, {"Preference-Applied": "respond-async"})
+        shape = {"turn_id": turn_id, "status": "running", "path": live.path}
+        applied = {"Preference-Applied": "respond-async"} | again
+        return await _told(log, target, more | shape, applied)
     if live is not None:
         await live.wait()
     said, headers = await log.read(look)

@@ -30,9 +30,8 @@ def dispatched(request: Request, *, carry_out: bool) -> Dispatched | Replayed:
     """
     handler, attempt, target = request.handler, request.attempt, request.target
     batch = request.ask.batch
-    if batch is not None and carry_out:
-        epoch = current_epoch(attempt.commit, target.project_id, batch.producer_id, handler.now())
-        request = replace(request, ask=replace(request.ask, batch=replace(batch, current=epoch)))
+    if carry_out:
+        request = _in_epoch(request)
     known = look(handler, attempt, target, request.ask)
     if batch is not None and carry_out:
         before = replayed(request, known)
@@ -48,6 +47,27 @@ def dispatched(request: Request, *, carry_out: bool) -> Dispatched | Replayed:
     if done.deferred:
         return begin(replace(request, ask=_answers_alone(request.ask)), known)
     return done
+
+
+def dispatched_before(request: Request) -> Replayed | None:
+    """Return what came of the same batch, if it came before; nothing is recorded.
+
+    Raises:
+        Refusal: its number was used for something else, or a newer epoch exists.
+    """
+    request = _in_epoch(request)
+    known = look(request.handler, request.attempt, request.target, request.ask)
+    return replayed(request, known)
+
+
+def _in_epoch(request: Request) -> Request:
+    """Return the request with the newest epoch of the producer whose batch it is."""
+    batch = request.ask.batch
+    if batch is None:
+        return request
+    project_id, now = request.target.project_id, request.handler.now()
+    epoch = current_epoch(request.attempt.commit, project_id, batch.producer_id, now)
+    return replace(request, ask=replace(request.ask, batch=replace(batch, current=epoch)))
 
 
 def _check_continued(request: Request, known: tuple[int | None, State]) -> None:

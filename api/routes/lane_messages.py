@@ -1,0 +1,306 @@
+"""Messages of chats: one request resolves where they come from, and runs, queues or records."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Final, NamedTuple
+from uuid import uuid4
+
+from fastapi import APIRouter, Header, Request, Response
+
+from api.asks import WaitingBody, hosted_ask
+from api.body import RawBody, json_of, read_body
+from api.dependencies import From, Log, ProjectId
+from api.lane_message_bodies import LaneDispatchBody, LaneMessageBody, PassedOn
+from api.lane_passing import (
+    GONE,
+    Passing,
+    as_it_is,
+    gone,
+    members_again,
+    other_words,
+    passing_of,
+    request_of,
+    resolved_for,
+    target_of,
+)
+from api.problems import Flaw, ProblemError
+from api.recovering import recovered
+from api.routes.dispatching import DISPATCHED, By, decided, decided_before
+from api.routes.hosted_turns import STREAM, TAKEN, answered, hosting_of
+from api.routes.lanes import LaneId
+from api.runnable import begins_a_run
+from api.shapes import Shape
+from api.writing import Key, Once
+from domain.dispatch.outcomes import Refuse
+from domain.refusals import NoSuchSession
+from infrastructure.command_handler import Caller, Target
+from infrastructure.composition import Turnlog
+from infrastructure.hosting.asking import Address
+from infrastructure.hosting.before import CameBefore
+from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.took import Took
+from infrastructure.idempotency import KeyReused
+from infrastructure.lanes.lookup import FoundLane
+
+router = APIRouter(prefix="/v1/projects/{project_id}/lanes", tags=["lanes"])
+_ALONE: Final = ("answers", "rewind", "config", "head")
+"""What says nothing of words that are only recorded."""
+
+_SOURCE: Final = {
+    "platform": "telegram",
+    "chat_id": "-1002285219667",
+    "chat_type": "group",
+    "thread_id": "17585",
+    "user_id": "42",
+    "user_name": "Alice",
+    "message_id": "1001",
+}
+_EXAMPLE: Final = {"source": _SOURCE, "text": "What is 2 + 2?"}
+_TO_LANE: Final = {"text": "What is 2 + 2?"}
+_RUNNER: Final = {**_EXAMPLE, "owner": "runner-1", "dry_run": True}
+_RUNNER_TO_LANE: Final = {**_TO_LANE, "owner": "runner-1", "dry_run": True}
+_SAID: Final[dict[int | str, dict[str, Any]]] = TAKEN | {
+    200: {
+        "description": "The turn, as it ended or as it waits; what waits for nothing is recorded.",
+        "content": {
+            "application/json": {
+                "schema": {
+                    "anyOf": [
+                        {"$ref": "#/components/schemas/TurnAnswer"},
+                        {"$ref": "#/components/schemas/MessageGone"},
+                    ]
+                }
+            },
+            STREAM: {"schema": {"type": "string"}},
+        },
+    },
+}
+Accept = Annotated[str, Header(description="`text/event-stream` to see it as it comes.")]
+Prefer = Annotated[str, Header(description="`respond-async` for an answer at once.")]
+
+
+class Said(NamedTuple):
+    """What became of it, where, and what is told of that besides."""
+
+    target: Target
+    took: Took
+    members: Shape
+
+
+@router.post("/messages", responses=_SAID, openapi_extra=json_of(LaneMessageBody, _EXAMPLE))
+@begins_a_run
+async def send_by_source(
+    request: Request,
+    project_id: ProjectId,
+    log: Log,
+    caller: From,
+    key: Key,
+    accept: Accept = "",
+    prefer: Prefer = "",
+) -> Response:
+    """Pass a message on to the session of the place where it was said, and run its turn.
+
+    As `POST /lanes/resolve`, and then as `POST .../turns`, in one request; the answer is the
+    turn's, with `lane_id`, `session_id`, `lane_reason`, `created` and `reply_to`. While a turn runs
+    the message waits for its own (`on_busy`). Where several people speak, the sender's name stands
+    before the words. The same platform message again gets the first answer, marked
+    `Idempotent-Replayed`, even if the lane has another session by now; an edited one comes with a
+    higher `revision`. `run: false` records what is not for the agent, which sees it at its next
+    turn.
+    """
+    return await _message(request, log, (project_id, None), caller, key, (accept, prefer))
+
+
+@router.post(
+    "/{lane_id}/messages", responses=_SAID, openapi_extra=json_of(LaneMessageBody, _TO_LANE)
+)
+@begins_a_run
+async def send_to_lane(
+    request: Request,
+    project_id: ProjectId,
+    lane_id: LaneId,
+    log: Log,
+    caller: From,
+    key: Key,
+    accept: Accept = "",
+    prefer: Prefer = "",
+) -> Response:
+    """Pass a message on to the session of a lane, and run its turn.
+
+    As `POST /lanes/messages`, for a gateway that knows the lane: `source` can be left out, and
+    then nobody is named; one of another lane is refused.
+    """
+    return await _message(request, log, (project_id, lane_id), caller, key, (accept, prefer))
+
+
+@router.post("/dispatch", responses=DISPATCHED, openapi_extra=json_of(LaneDispatchBody, _RUNNER))
+@begins_a_run
+async def dispatch_by_source(
+    request: Request, project_id: ProjectId, log: Log, caller: From, key: Key
+) -> Response:
+    """Decide, for a gateway with a runner of its own, how the turn of a chat's message goes on.
+
+    As `POST /lanes/resolve`, and then as `POST .../dispatch`, in one request; the answer is the
+    decision, with `lane_id`, `session_id`, `lane_reason`, `created` and `reply_to`. With `begin`
+    the same platform message again begins no second turn. `dry_run` opens nothing.
+    """
+    return await _dispatch(request, log, (project_id, None), caller, key)
+
+
+@router.post(
+    "/{lane_id}/dispatch",
+    responses=DISPATCHED,
+    openapi_extra=json_of(LaneDispatchBody, _RUNNER_TO_LANE),
+)
+@begins_a_run
+async def dispatch_to_lane(
+    request: Request, project_id: ProjectId, lane_id: LaneId, log: Log, caller: From, key: Key
+) -> Response:
+    """Decide how the turn of a message to a lane goes on.
+
+    As `POST /lanes/dispatch`, for a gateway that knows the lane: `source` can be left out.
+    """
+    return await _dispatch(request, log, (project_id, lane_id), caller, key)
+
+
+async def _message(
+    request: Request,
+    log: Turnlog,
+    place: tuple[str, str | None],
+    caller: Caller,
+    key: str | None,
+    how: tuple[str, str],
+) -> Response:
+    hosting = hosting_of(request)
+    body = await read_body(request)
+    fields = body.valid(LaneMessageBody)
+    if not fields.run:
+        _check_alone(body)
+    passed = PassedOn(body, fields, *place)
+    await recovered(request, log)
+    asked = Once(project_id=place[0], key=key, request=request, body=body.raw).named()
+    passing = await passing_of(log, passed, asked, caller)
+    if passing.before is not None:
+        said = await _said_before(passing, hosting, passing.before)
+    else:
+        said = await _said(passing, hosting, runs=fields.run)
+    target, took, members = said
+    accept, prefer = how
+    try:
+        return await answered(
+            log, hosting, target, took, accept=accept, prefer=prefer, members=members
+        )
+    except NoSuchSession:
+        return gone(members, replayed=took.replayed)
+
+
+async def _said(passing: Passing, hosting: Hosting, *, runs: bool) -> Said:
+    """Return what becomes of a message."""
+
+    async def take(target: Target, found: FoundLane, members: Shape) -> Said | None:
+        took = await _took(passing, hosting, target, found, runs=runs)
+        went = isinstance(took.decision, Refuse) and took.decision.code in GONE
+        return None if went else Said(target, took, members)
+
+    said = await resolved_for(passing, take)
+    session_id = said.took.session_id
+    if session_id in {None, said.target.session_id}:
+        return said
+    target = replace(said.target, session_id=session_id or "")  # it came before it was reset
+    return Said(target, said.took, members_again(passing, target))
+
+
+async def _said_before(passing: Passing, hosting: Hosting, before: CameBefore) -> Said:
+    """Return what became of a message that came before."""
+    target = target_of(passing, before)
+    try:
+        took = await hosting.before(target, before)
+    except NoSuchSession:
+        took = Took(dispatched=None, again=before.turn_id or before.queue_id, replayed=True)
+    return Said(target, took, members_again(passing, target))
+
+
+async def _took(
+    passing: Passing, hosting: Hosting, target: Target, found: FoundLane, *, runs: bool
+) -> Took:
+    """Have a message run, wait, or be recorded in a session."""
+    log, caller, once = passing.log, passing.caller, passing.came.key
+    default = {"on_busy": "queue"}
+    body = request_of(passing, found, default if runs else default | {"run": False})
+    address = Address(found.lane_id, passing.passed.reply_to)
+    fields, turn_id = body.valid(WaitingBody), uuid4().hex
+    ask = await hosted_ask(log, target, body, fields, turn_id, hosting.owner, address)
+    try:
+        take = hosting.take if runs else hosting.overhear
+        return await take(target, ask, caller, body.raw, once)
+    except KeyReused:
+        raise other_words(passing) from None
+
+
+async def _dispatch(
+    request: Request,
+    log: Turnlog,
+    place: tuple[str, str | None],
+    caller: Caller,
+    key: str | None,
+) -> Response:
+    body = await read_body(request)
+    fields = body.valid(LaneDispatchBody)
+    fields.check(body.value if isinstance(body.value, dict) else {})
+    passed = PassedOn(body, fields, *place)
+    if not fields.dry_run:
+        await recovered(request, log)
+    asked = Once(project_id=place[0], key=key, request=request, body=body.raw).named()
+    passing = await passing_of(
+        log, passed, asked if fields.carry_out else None, caller, dry=fields.dry_run
+    )
+    once = passing.came.key if fields.carry_out else None
+    by_id = passed.incoming.message_id is not None
+
+    async def decide(target: Target, found: FoundLane, members: Shape) -> Response | None:
+        turn = request_of(passing, found)
+        by = By(address=Address(found.lane_id, passed.reply_to), members=members, once=by_id)
+        try:
+            return await decided(log, target, turn, caller, once, by)
+        except KeyReused:
+            raise other_words(passing) from None
+        except CameBefore as before:
+            return await _dispatched_before(passing, before)
+        except ProblemError as problem:
+            if problem.code in GONE:
+                return None
+            raise
+
+    if fields.dry_run:
+        return await as_it_is(passing, decide)
+    if passing.before is not None and fields.carry_out:
+        return await _dispatched_before(passing, passing.before)
+    return await resolved_for(passing, decide)
+
+
+async def _dispatched_before(passing: Passing, before: CameBefore) -> Response:
+    """Return what came of a message that a runner brought before, maybe as another batch."""
+    target, passed = target_of(passing, before), passing.passed
+    found = passing.came.found
+    lane_id = passing.came.place if found is None else found.lane_id
+    by = By(
+        address=Address(lane_id, passed.reply_to),
+        members=members_again(passing, target),
+        once=True,
+    )
+    turn = request_of(passing, found)
+    try:
+        return await decided_before(passing.log, target, turn, passing.caller, before, by)
+    except NoSuchSession:
+        return gone(by.members, replayed=True)
+
+
+def _check_alone(body: RawBody) -> None:
+    """See to it that words which are only recorded ask for nothing."""
+    said = body.value if isinstance(body.value, dict) else {}
+    found = next((name for name in _ALONE if said.get(name)), None)
+    messages = said.get("messages")
+    if found is None and isinstance(messages, list) and len(messages) > 1:
+        found = "messages"
+    if found is not None:
+        detail = "what is not run is one message, and asks for nothing"
+        raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (found,))])
