@@ -64,7 +64,14 @@ class OfHarnesses(Collector):
         )
         for label, count in sorted(counting.evictions.items()):
             evicted.add_metric([label], count)
-        yield from (turns, refused, evicted)
+        held = CounterMetricFamily(
+            "turnlog_resumes_held_back",
+            "What was cut off in lanes and not gone on with here, by why.",
+            labels=["reason"],
+        )
+        for reason, count in sorted(counting.held.items()):
+            held.add_metric([reason], count)
+        yield from (turns, refused, evicted, held)
 
     def _seconds(self) -> Metric:
         found = HistogramMetricFamily(

@@ -37,6 +37,7 @@ from infrastructure.hosting.attending_places import (
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.recovery import AWAY
 from infrastructure.hosting.resuming import Resuming
+from infrastructure.hosting.resuming_lanes import LaneResuming
 from infrastructure.pool.seats import SeatKey
 from infrastructure.prepared import Prepared
 from infrastructure.reading.facts import fact_at
@@ -70,6 +71,7 @@ class Attending:
         self._log: Final = log
         self._hosting: Final = hosting
         self._resuming: Final = Resuming(log, hosting)
+        self._of_lanes: Final = LaneResuming(log, hosting, self._resuming)
         self._round = 0
         self._looked_at = 0
 
@@ -97,8 +99,10 @@ class Attending:
             await self._each(LOST, self._bury)
         await self._each(DECIDED, self._go_on)
         await self._each(WAITING, self._promote)
-        if self._log.settings.restarts.auto_resume:
+        resumes = self._log.settings.restarts.auto_resume
+        if resumes:
             await self._each(CUT_OFF, self._resuming.resume)
+        await self._of_lanes.look(self._round, resumes=resumes)
         if self._round % BURY_EACH == 1:
             await self._each(STALE, self._resuming.clear)
 

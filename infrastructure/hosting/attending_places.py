@@ -40,6 +40,12 @@ def _of_turn(of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
     return (of.session_key == t.turns.c.session_key) & (of.turn_id == t.turns.c.turn_id)
 
 
+_HAD_A_LANE: Final = exists().where(
+    t.lane_sessions.c.session_id == t.streams.c.session_id,
+    t.lanes.c.session_key == t.lane_sessions.c.session_key,
+    t.lanes.c.project_id == t.streams.c.project_id,
+)
+"""Of such a session it is told elsewhere whether it is gone on with, and until when."""
 EXPIRED: Final = Prepared(
     lambda _: (
         _in_session(t.gates.c.gate_id)
@@ -90,12 +96,13 @@ CUT_OFF: Final = Prepared(
             t.heads.c.turn_id.is_(None),
             text("heads.queued = 0"),
             text("heads.status = 'open'"),
+            ~_HAD_A_LANE,
         )
         .order_by(t.heads.c.resume_at)
         .limit(AT_ONCE)
     )
 )
-"""Sessions whose newest turn was cut off not long ago, and in which nothing waits."""
+"""Sessions of no lane whose newest turn was cut off not long ago, and in which nothing waits."""
 STALE: Final = Prepared(
     lambda _: (
         _in_session(t.heads.c.resume_turn)
@@ -105,12 +112,13 @@ STALE: Final = Prepared(
             text("heads.resume_turn IS NOT NULL"),
             t.heads.c.resume_at <= bindparam("since"),
             text("heads.status IN ('open', 'archived')"),
+            ~_HAD_A_LANE,
         )
         .order_by(t.heads.c.resume_at)
         .limit(AT_ONCE)
     )
 )
-"""Sessions in which a turn was cut off too long ago to be gone on with."""
+"""Sessions of no lane in which a turn was cut off too long ago to be gone on with."""
 WAITING: Final = Prepared(
     lambda _: (
         _in_session(t.queue.c.queue_id)

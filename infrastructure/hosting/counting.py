@@ -60,6 +60,7 @@ class Counting:
         self._turns: Final[Counter[tuple[str, str]]] = Counter()
         self._refused: Final[Counter[str]] = Counter()
         self._evicted: Final[Counter[str]] = Counter()
+        self._held_back: Final[Counter[str]] = Counter()
         self._counts: Final = {phase: [0] * (len(BOUNDS_MS) + 1) for phase in PHASES}
         self._sums: Final = dict.fromkeys(PHASES, 0.0)
 
@@ -80,6 +81,10 @@ class Counting:
         """Count a seat that was let go."""
         self._evicted[label] += 1
 
+    def held_back(self, reason: str) -> None:
+        """Count something that was cut off in a lane's session and is not gone on with."""
+        self._held_back[reason] += 1
+
     @property
     def turns(self) -> Mapping[tuple[str, str], int]:
         """Return how many turns there were, by path and reason."""
@@ -94,6 +99,11 @@ class Counting:
     def evictions(self) -> Mapping[str, int]:
         """Return how many seats were let go, by label."""
         return dict(self._evicted)
+
+    @property
+    def held(self) -> Mapping[str, int]:
+        """Return how often what was cut off was not gone on with, by why."""
+        return dict(self._held_back)
 
     @property
     def durations(self) -> Mapping[str, Durations]:

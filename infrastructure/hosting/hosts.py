@@ -25,7 +25,7 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.deleting import DELETED
 from infrastructure.harness.port import Answer
-from infrastructure.hosting.asking import NOWHERE, Ask
+from infrastructure.hosting.asking import NOWHERE, Address, Ask
 from infrastructure.hosting.before import CameBefore
 from infrastructure.hosting.configured import Configurations
 from infrastructure.hosting.hosted import Steered
@@ -71,6 +71,7 @@ class Hosting:
         launching.here.promote = self.promote
         launching.here.next_input = self.next_input
         self.recovery = Recovery(log)
+        self._connected: set[tuple[str, str]] = set()
 
     @property
     def launching(self) -> Launching:
@@ -80,6 +81,15 @@ class Hosting:
     def runs(self, target: Target, turn_id: str) -> Live | None:
         """Return a turn that runs here, by its id."""
         return self._launching.here.runs(target, turn_id)
+
+    def platform_connected(self, project_id: str, platform: str) -> None:
+        """Have it looked at soon what could not go on without the platform's gateway."""
+        self._connected.add((project_id, platform))
+
+    def connected_now(self) -> set[tuple[str, str]]:
+        """Return the platforms that connected since this was asked last, each in its project."""
+        found, self._connected = self._connected, set()
+        return found
 
     def is_busy(self, key: SeatKey) -> bool:
         """Tell whether something runs here for a session."""
@@ -139,13 +149,13 @@ class Hosting:
                 await self._launching.pool.release(held.seat, why)
             return stopped
 
-    async def begin(self, target: Target, request: bytes) -> Took:
-        """Begin a turn that turnlog itself asks for.
+    async def begin(self, target: Target, request: bytes, address: Address = NOWHERE) -> Took:
+        """Begin a turn that turnlog itself asks for, and whose answer goes there.
 
         Raises:
             Refusal: a rule of the log forbids it; nothing is recorded.
         """
-        ask = await self._read(target, request, NOWHERE)
+        ask = await self._read(target, request, address)
         return await self.take(target, replace(ask, owner=self.owner), Caller())
 
     async def overhear(

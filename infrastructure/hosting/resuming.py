@@ -16,6 +16,7 @@ from domain.refusals import NoSuchSession, Refusal
 from domain.state import Head
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
+from infrastructure.hosting.asking import NOWHERE, Address
 from infrastructure.hosting.attending_places import Place
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.queueing import PASSING
@@ -46,27 +47,37 @@ class Resuming:
         self._refused: Final[set[tuple[str, str, str]]] = set()
 
     async def resume(self, place: Place) -> None:
-        """Begin the turn that goes on with one, on the history as it is known to be now.
+        """Begin the turn that goes on with one, on the history as it is known to be now."""
+        target = Target(project_id=place.project_id, session_id=place.session_id)
+        try:
+            _, head, _ = await self._log.read(lambda connection: session_head(connection, target))
+        except NoSuchSession:
+            return
+        if head.resume_turn == place.name and head.turn_id is None and not head.queued:
+            await self.begin(place, head)
+
+    async def begin(self, place: Place, head: Head, address: Address = NOWHERE) -> bool:
+        """Begin the turn that goes on with one; False if that could be tried again.
 
         One that is refused for good is not tried again here.
         """
         asked = (place.project_id, place.session_id, place.name)
         if asked in self._refused:
-            return
+            return True
         target = Target(project_id=place.project_id, session_id=place.session_id)
         try:
-            _, head, _ = await self._log.read(lambda connection: session_head(connection, target))
-            if head.resume_turn != place.name or head.turn_id is not None or head.queued:
-                return
-            took = await self._hosting.begin(target, request(head))
+            took = await self._hosting.begin(target, request(head, place.name), address)
         except NoSuchSession:
-            return
+            return True
         except Refusal as refusal:
             self._refused.add(asked)
             _LOGGER.warning("a turn is not gone on with: %s", type(refusal).__qualname__)
-            return
-        if isinstance(took.decision, Refuse) and took.decision.code not in _PASSING:
+            return True
+        if not isinstance(took.decision, Refuse):
+            return took.full is None
+        if took.decision.code not in _PASSING:
             self._refused.add(asked)
+        return took.decision.code not in _PASSING
 
     async def clear(self, place: Place) -> None:
         """Record that it is too long ago."""
@@ -82,14 +93,14 @@ class Resuming:
         await self._log.write(write)
 
 
-def request(head: Head) -> bytes:
+def request(head: Head, name: str) -> bytes:
     """Return the request that goes on with what was cut off, as a client would send it.
 
-    Its message has an id that follows from the turn, so that it is said once.
+    Its message has an id that follows from what is gone on with, so that it is said once.
     """
     message = {
         "role": "user",
-        "message_id": f"resume-{head.resume_turn}"[:128],
+        "message_id": f"resume-{name}"[:128],
         "content": NOTE,
         "author": AUTHOR,
     }

@@ -11,9 +11,16 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection
 
 from domain.lanes.keys import KeyPolicy
-from domain.lanes.recovery import HeldBack, Outside, Pending, held_back, lane_to_resume
+from domain.lanes.recovery import (
+    HeldBack,
+    Outside,
+    Pending,
+    held_back,
+    is_fresh,
+    lane_to_resume,
+)
 from domain.lanes.state import Lane
-from domain.project_settings import ProjectSettings  # noqa: TC001 - as elsewhere
+from domain.project_settings import ProjectSettings
 from domain.refusals import SettingsUnreadable
 from infrastructure.lanes.lookup import FoundLane
 from infrastructure.lanes.marks import AT_ONCE, MARKED, MARKED_OF, OWN, OWN_OF
@@ -29,6 +36,7 @@ class CutOff(NamedTuple):
     Attributes:
         name: The turn that was cut off; of a lane's own mark, its lane and when it was marked.
         of_lane: Whether it is the lane's own mark.
+        is_stale: Whether it is longer ago than the project wants such things to be gone on with.
         lane_id: The lane it belongs to; None if that cannot be told.
         platform: Of that lane.
         reply_to: What the turn that was cut off replies to there.
@@ -39,6 +47,7 @@ class CutOff(NamedTuple):
     name: str
     of_lane: bool
     held: HeldBack | None
+    is_stale: bool
     lane_id: str | None = None
     platform: str | None = None
     reply_to: str | None = None
@@ -109,19 +118,26 @@ class _Known:
         self._connected: Final[dict[str, frozenset[str]]] = {}
         self._policies: Final[dict[tuple[str, str], KeyPolicy | None]] = {}
 
+    def is_stale(self, project_id: str, marked_at: int) -> bool:
+        window = self._of(project_id).lanes.resume_fresh_s
+        return not is_fresh(marked_at, window, self._now)
+
     def outside(self, project_id: str, platform: str) -> Outside:
-        if project_id not in self._settings:
-            self._settings[project_id] = settings_of(self._connection, project_id)
-            self._connected[project_id] = connected_platforms(self._connection, project_id)
-        where = (project_id, platform)
+        settings, where = self._of(project_id), (project_id, platform)
         if where not in self._policies:
             self._policies[where] = self._policy(*where)
         return Outside(
-            settings=self._settings[project_id],
+            settings=settings,
             policy=self._policies[where],
             connected=self._connected[project_id],
             now=self._now,
         )
+
+    def _of(self, project_id: str) -> ProjectSettings:
+        if project_id not in self._settings:
+            self._settings[project_id] = settings_of(self._connection, project_id)
+            self._connected[project_id] = connected_platforms(self._connection, project_id)
+        return self._settings[project_id]
 
     def _policy(self, project_id: str, platform: str) -> KeyPolicy | None:
         try:
@@ -149,6 +165,7 @@ def _of_sessions(rows: Rows, known: _Known) -> Iterable[CutOff]:
             name=row.head_resume_turn,
             of_lane=False,
             held=None,
+            is_stale=known.is_stale(row.at_project_id, row.head_resume_at),
             reply_to=row.turn_reply_to,
         )
         if isinstance(chosen, tuple):
@@ -165,6 +182,7 @@ def _of_lanes(rows: Rows, known: _Known) -> Iterable[CutOff]:
             name=f"{row.lane_id}-{row.resume_at}",
             of_lane=True,
             held=None,
+            is_stale=known.is_stale(row.at_project_id, row.resume_at),
             reply_to=row.turn_reply_to if row.turn_lane_id == row.lane_id else None,
         )
         yield _judged(cut_off, row.lane_id, lane_in(row), _pending_of_lane(row), known)

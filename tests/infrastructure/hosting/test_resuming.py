@@ -12,7 +12,7 @@ from domain.state import Head
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog, open_turnlog
 from infrastructure.harness.in_process import InProcessHarnesses
-from infrastructure.hosting.asking import Ask
+from infrastructure.hosting.asking import Address, Ask
 from infrastructure.hosting.attending_places import CUT_OFF, STALE, Place, places
 from infrastructure.hosting.opening import hosting
 from infrastructure.hosting.resuming import Resuming, request
@@ -31,7 +31,7 @@ CUT = c.InterruptTurn(turn_id="t1", reason="server-restarted")
 QUEUED = c.Note(event=e.InputQueued(queue_id="q", request={}))
 
 
-async def unread(_: Target, __: bytes) -> Ask:
+async def unread(_: Target, __: bytes, ___: Address) -> Ask:
     """Nothing is begun here."""
     raise NotImplementedError
 
@@ -112,7 +112,7 @@ def test_what_is_too_long_ago_is_cleared_once(database_url: str) -> None:
 
 
 def test_the_note_has_an_author_and_an_id_of_its_own() -> None:
-    said = request(Head(resume_turn="t1", history_version=4))
+    said = request(Head(history_version=4), "t1")
     assert b'"message_id":"resume-t1"' in said
     assert b'"author":{"subject_id":"turnlog","display":"turnlog"}' in said
     assert b'"history_version":4' in said

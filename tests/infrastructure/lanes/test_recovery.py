@@ -156,6 +156,7 @@ def test_what_was_cut_off_in_a_lane_is_found_and_told_why_it_waits(store: Store)
         name="t1",
         of_lane=False,
         held="not-connected",
+        is_stale=False,
         lane_id=lane_id,
         platform="telegram",
         reply_to="m-t1",
