@@ -6,8 +6,8 @@ Only what comes out of a body is looked at: the rest is counted here, or was rea
 
 from typing import Final
 
-from domain.fields import TITLE_LIMIT
-from domain.identifiers import is_id, is_line, is_name
+from domain.fields import REPLY_LIMIT, TITLE_LIMIT
+from domain.identifiers import is_id, is_lane_id, is_line, is_name, is_readable
 from domain.state import Call, Changes, Gate, Loss, Placed, Seat, Turn
 
 _LARGEST: Final = 2**62
@@ -33,10 +33,12 @@ def is_storable(changes: Changes) -> bool:
 
 
 def _turn_fits(turn: Turn) -> bool:
-    names = _are_names(turn.path_reason)
+    reply_to = turn.reply_to
     return (
         is_id(turn.turn_id)
-        and names
+        and _are_names(turn.path_reason)
+        and (turn.lane_id is None or is_lane_id(turn.lane_id))
+        and (reply_to is None or (len(reply_to) <= REPLY_LIMIT and is_readable(reply_to)))
         and _are_counts(
             turn.declared_records,
             turn.input_tokens,

@@ -74,7 +74,8 @@ def eventful(store: Store, session_id: str = "s1") -> None:
             propose("history-compacted", b'{"summary":"so far","through_message_id":"m1"}'),
             propose(
                 "turn-started",
-                b'{"turn_id":"t2","messages":[{"role":"user","content":"again"}]}',
+                b'{"turn_id":"t2","messages":[{"role":"user","content":"again"}],'
+                b'"lane_id":"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f","reply_to":"m\xc3\xa9 1"}',
             ),
             propose("turn-failed", b'{"turn_id":"t2","error":{"code":"overloaded"}}'),
         ],

@@ -255,6 +255,8 @@ def forged(store: Store, *events: tuple[str, bytes]) -> list[bytes]:
         ("records-lost", b'{"count":%d,"reason":"x"}' % (2**62 + 1), "not-storable"),
         ("turn-started", b'{"turn_id":"%s"}' % (b"x" * 4000), "not-storable"),
         ("turn-started", b'{"turn_id":"no id"}', "not-storable"),
+        ("turn-started", b'{"turn_id":"t1","lane_id":"no id"}', "not-storable"),
+        ("turn-started", b'{"turn_id":"t1","reply_to":"a\\u0000b"}', "not-storable"),
     ],
 )
 def test_what_no_column_holds_is_refused_on_either_database(
