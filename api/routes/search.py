@@ -13,14 +13,16 @@ from api.problems import ProblemError
 from api.search_shapes import hit_shape
 from api.shapes import Shape
 from api.views import MEDIA, invalid, time_in_query
-from domain.identifiers import ID_RULE, is_id
+from domain.identifiers import ID_RULE, LANE, is_id
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
+from infrastructure.lanes.lookup import the_lane
 from infrastructure.reading.search import (
     VIEW,
     Hits,
     IndexBrokenError,
     SearchQuery,
+    Whose,
     search,
 )
 from infrastructure.reading.sessions import session_head
@@ -46,6 +48,14 @@ async def search_project(
         ),
     ],
     session: Annotated[str | None, Query(max_length=128, description="Only in it.")] = None,
+    lane: Annotated[
+        str | None,
+        Query(
+            pattern=f"^{LANE.pattern}$",
+            description="Only in the sessions that this lane has or had, or another lane of the "
+            "same person: what whoever asks there may see.",
+        ),
+    ] = None,
     role: Annotated[
         Literal["user", "assistant", "system", "developer", "tool"] | None,
         Query(description="Only what was said in this role."),
@@ -72,7 +82,7 @@ async def search_project(
     parameters: Shape = {
         "route": "search",
         "project": project_id,
-        "query": [q, session, role, first, last],
+        "query": [q, session, lane, role, first, last],
     }
     before = None if page is None else _before(place_of(page, parameters, 2))
     since, until = time_in_query(first, "from"), time_in_query(last, "to")
@@ -83,10 +93,15 @@ async def search_project(
         key = None
         if session is not None:
             key, _, __ = session_head(connection, Target(project_id=project_id, session_id=session))
+        whose = None
+        if lane is not None:
+            found = the_lane(connection, project_id, lane)
+            whose = Whose(found.lane_id, found.lane.owner)
         query = SearchQuery(
             project_id=project_id,
             terms=terms(q),
             session_key=key,
+            lane=whose,
             role=role,
             first=since,
             last=until,

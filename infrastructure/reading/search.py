@@ -7,7 +7,7 @@ stays in the index, and is passed over until a redo brings it back.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, TextClause, bindparam, select, text
 from sqlalchemy.exc import DBAPIError
@@ -65,11 +65,19 @@ class IndexBrokenError(Exception):
     """The index is not there, or cannot be read."""
 
 
+class Whose(NamedTuple):
+    """A lane, and whose it is."""
+
+    lane_id: str
+    owner: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """What is looked for; `before` is the (position, item) of the last text before, exclusive.
 
     Attributes:
+        lane: Only sessions that this lane has or had, or one of the same owner.
         first: Only what was said at this moment or later.
         last: Only what was said before this moment.
     """
@@ -77,6 +85,7 @@ class SearchQuery:
     project_id: str
     terms: Sequence[Term]
     session_key: int | None = None
+    lane: Whose | None = None
     role: str | None = None
     first: int | None = None
     last: int | None = None
@@ -248,11 +257,21 @@ def _sources(dialect: str, generation: int, query: SearchQuery) -> Sequence[str]
     ]
 
 
+_OWN_SESSIONS: Final = (
+    "d.session_key IN (SELECT own.session_key FROM lanes l "
+    "JOIN lane_sessions b ON b.session_key = l.session_key "
+    "JOIN streams own ON own.project_id = l.project_id AND own.session_id = b.session_id "
+    "WHERE l.project_id = :project_id "
+    "AND (l.lane_id = :lane_id OR (l.owner = :owner AND l.owner <> '' AND l.status <> 'moved')))"
+)
+
+
 def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
     filters = [
         condition
         for condition, value in (
             ("d.session_key = :session_key", query.session_key),
+            (_OWN_SESSIONS, query.lane),
             ("d.role = :role", query.role),
             ("d.at >= :first", query.first),
             ("d.at < :last", query.last),
@@ -282,6 +301,8 @@ def _params(connection: Connection, generation: int, query: SearchQuery) -> dict
         "generation": generation,
         "project_id": query.project_id,
         "session_key": query.session_key,
+        "lane_id": None if query.lane is None else query.lane.lane_id,
+        "owner": None if query.lane is None else query.lane.owner,
         "role": query.role,
         "first": query.first,
         "last": query.last,

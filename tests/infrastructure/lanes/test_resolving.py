@@ -5,15 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import func, select, text
 
 from domain import commands as c
-from domain.json_text import JsonValue
+from domain.json_text import JsonValue, dump
 from domain.lanes.decide import LaneCommand, MarkResume, PruneLane, SuspendLane, decide
+from domain.lanes.project_aliases import read_project_aliases
 from domain.lanes.source import read_source
 from infrastructure import tables as t
+from infrastructure.lane_aliases import replace_aliases
 from infrastructure.lanes.arriving import arrival, arrival_at
 from infrastructure.lanes.lookup import FoundLane, find_lane
 from infrastructure.lanes.resolving import Resolved
 from infrastructure.rebuilding import rebuild
 from infrastructure.runner import Attempt
+from infrastructure.setting_rows import Change
 from infrastructure.verification import verify_all
 from tests.infrastructure.lanes.arrivals import TELEGRAM, lanes, resolve
 from tests.infrastructure.writing import NOBODY, SECOND, Store, target, turn
@@ -47,6 +50,16 @@ def move(store: Store, lane_id: str, source: dict[str, JsonValue]) -> None:
         lanes(store).move(attempt, found, there, NOBODY, follow=True)
 
     store.runner.run(work)
+
+
+def put_aliases(store: Store, people: dict[str, JsonValue]) -> None:
+    value: JsonValue = {"whatsapp": people}
+    change = Change(actor="ann", now=store.clock.at)
+    store.runner.run(
+        lambda attempt: replace_aliases(
+            attempt.connection, "default", (read_project_aliases(value), dump(value)), change
+        )
+    )
 
 
 def now(store: Store, lane_id: str) -> FoundLane:
@@ -172,6 +185,20 @@ def test_slack_without_a_workspace_is_moved_to_the_one_that_claims_it(store: Sto
     assert (later.reason, later.created) == ("created", True), "not in the hands of T1"
     third = resolve(store, {**slack, "scope_id": "T3"})
     assert (third.reason, third.created) == ("created", True), "claimed once"
+
+
+def test_a_person_whose_ids_become_known_keeps_the_newest_conversation(store: Store) -> None:
+    lid: dict[str, JsonValue] = {"platform": "whatsapp", "chat_id": "999999999999999@lid"}
+    phone: dict[str, JsonValue] = {"platform": "whatsapp", "chat_id": "15551234567@c.us"}
+    hidden = resolve(store, lid)
+    assert resolve(store, phone).created, "nobody knows yet that they are one"
+    alone = {**phone, "chat_id": "15559999999@s.whatsapp.net"}
+    other = resolve(store, alone)
+    put_aliases(store, {"999999999999999": ["15551234567"], "888888888888888": ["15559999999"]})
+    assert resolve(store, phone).reason == "existing"
+    assert resolve(store, lid).session_id != hidden.session_id, "one person, one conversation"
+    under_lid = {**phone, "chat_id": "888888888888888@lid"}
+    assert resolve(store, under_lid).session_id == other.session_id
 
 
 def test_what_is_kept_of_lanes_follows_from_the_log_and_is_mended(store: Store) -> None:
