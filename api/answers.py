@@ -754,6 +754,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         whatsapp={"type": "object", "description": "As it was put; not in the answer to that."},
     ),
+    "Platform": _shape(
+        platform=_TEXT,
+        connected=_FLAG,
+        changed_at={**_TIME, "description": "Since when that is so."},
+    ),
+    "Platforms": _shape(items=_list("Platform")),
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
 
@@ -871,6 +877,8 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Settings": ("The policies.", _named("Settings")),
     "Change Settings": ("The policies as they are now.", _named("Settings")),
     "Read Aliases": ("Which ids are one person's.", _named("Aliases")),
+    "List Platforms": ("Which platforms are connected.", _named("Platforms")),
+    "Put Platform": ("The platform as it is now.", _named("Platform")),
     "Put Aliases": ("How many ids are known now.", _named("Aliases")),
     "Store Blob": ("The bytes are kept.", _named("Blob")),
     "Metrics": ("What is counted, as Prometheus reads it.", None),

@@ -41,6 +41,7 @@ from api.routes import (
     lane_aliases,
     lane_context,
     lane_messages,
+    lane_platforms,
     lanes,
     metrics,
     operations,
@@ -87,6 +88,7 @@ ROUTES: Final = (
     pool,
     settings,
     lane_aliases,  # before lanes, of which none has this id
+    lane_platforms,
     lane_messages,
     lanes,
     lane_context,

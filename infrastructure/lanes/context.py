@@ -3,8 +3,6 @@
 By what the lane, its binding and the project's settings say now; told once, when it starts.
 """
 
-from collections.abc import Set as AbstractSet
-
 from sqlalchemy import Connection
 
 from domain.lanes.context import Context, Discretion, Place, context
@@ -13,18 +11,12 @@ from domain.project_settings import ProjectSettings
 from domain.times import rfc3339
 from infrastructure.command_handler import Target
 from infrastructure.lanes.lookup import FoundLane, lanes_of
+from infrastructure.lanes.platforms import connected_platforms
 from infrastructure.project_settings import settings_of
 
-NONE: frozenset[str] = frozenset()
 
-
-def lane_context(
-    connection: Connection, found: FoundLane, connected: AbstractSet[str] = NONE
-) -> Context:
-    """Return what a model is told of a lane and its current session.
-
-    `connected` are the platforms whose gateways are there.
-    """
+def lane_context(connection: Connection, found: FoundLane) -> Context:
+    """Return what a model is told of a lane and its current session."""
     lane = found.lane
     settings = settings_of(connection, found.project_id)
     place = Place(
@@ -35,7 +27,7 @@ def lane_context(
         session_id=lane.session_id,
         session_since=rfc3339(lane.bound_at),
         home_channels=settings.lanes.home_channels,
-        connected=connected,
+        connected=connected_platforms(connection, found.project_id),
     )
     return context(place, discretion(settings))
 
@@ -49,7 +41,6 @@ def told_at_start(
     connection: Connection,
     target: Target,
     lane_id: str | None,
-    connected: AbstractSet[str] = NONE,
 ) -> str | None:
     """Return what a harness of a session is told, for a turn that came by a lane or by none.
 
@@ -59,4 +50,4 @@ def told_at_start(
     lanes = lanes_of(connection, target.project_id, target.session_id)
     named = [found for found in lanes if found.lane_id == lane_id]
     chosen = named or lanes
-    return lane_context(connection, chosen[0], connected).prompt if len(chosen) == 1 else None
+    return lane_context(connection, chosen[0]).prompt if len(chosen) == 1 else None

@@ -202,6 +202,10 @@ REQUESTS: Final[Mapping[str, Request]] = {
         f"{BASE}/lanes/aliases", json={"whatsapp": {"1": [f"{a.session}@lid"]}}
     ),
     "GET /lanes/aliases": lambda a: a.get("/lanes/aliases"),
+    "PUT /lanes/platforms/{platform}": lambda a: a.client.put(
+        f"{BASE}/lanes/platforms/telegram", json={"connected": a.session == LONG}
+    ),
+    "GET /lanes/platforms": lambda a: a.get("/lanes/platforms"),
     "PUT /blobs/{sha256}": lambda a: a.client.put(f"{BASE}{blob(a)}", content=a.session.encode()),
     "GET /blobs/{sha256}": lambda a: a.get(blob(a)),
     "GET /imports/{id}": lambda a: a.get(f"/imports/{a.known['import']}"),
@@ -344,11 +348,13 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET /lanes/{lane_id}": Budget(1, 1, 4, 0),
     "GET /lanes/{lane_id}/sessions": Budget(2, 2, 5, 0),
     "GET /lanes/{lane_id}/events": Budget(3, 3, 6, 0),
-    "GET /lanes/{lane_id}/context": Budget(2, 2, 5, 0),
+    "GET /lanes/{lane_id}/context": Budget(3, 3, 6, 0),
     "GET /settings": Budget(1, 1, 4, 0),
     "PATCH /settings": Budget(3, 2, 4, 1),
     "PUT /lanes/aliases": Budget(3, 2, 4, 1),
     "GET /lanes/aliases": Budget(1, 1, 4, 0),
+    "PUT /lanes/platforms/{platform}": Budget(3, 2, 4, 1),
+    "GET /lanes/platforms": Budget(1, 1, 4, 0),
     "PUT /blobs/{sha256}": Budget(5, 4, 5, 1),
     "GET /blobs/{sha256}": Budget(2, 2, 8, 0),
 }
