@@ -102,7 +102,7 @@ def _send(
     client: httpx.Client, method: str, path: str, media: str, example: object
 ) -> httpx.Response:
     relative = path.removeprefix("/v1/projects/{project_id}")
-    known = {"session_id": "chat-1", "producer_id": "runner-1"}
+    known = {"session_id": "chat-1", "producer_id": "runner-1", "platform": "telegram"}
     if "{gate_id}" in relative:
         known |= _gate(client)
     if relative.endswith("/accept"):
