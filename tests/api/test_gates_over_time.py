@@ -69,8 +69,11 @@ def test_a_client_that_comes_later_learns_of_it(chat: Chat) -> None:
 def test_a_gate_that_is_decided_where_nobody_goes_on_is_gone_on_with_later(
     database_kind: DatabaseKind, database: str
 ) -> None:
-    harnesses = {"pool_approval_ttl_s": "0"}  # nothing is kept: each answer needs a new harness
-    with served(database_kind, database, None, **harnesses) as first, first.client("p") as client:
+    # Nothing is kept: each answer needs a new harness.
+    with (
+        served(database_kind, database, pool_approval_ttl_s="0") as first,
+        first.client("p") as client,
+    ):
         chat = opened(chat_at(first, client))
         (gate,) = chat.asked()
         turn_id = chat.read("/turns")["items"][0]["turn_id"]
@@ -98,8 +101,10 @@ def _decide_without_server(kind: DatabaseKind, url: str, gate: str) -> None:
 def test_an_answer_is_kept_although_no_harness_can_be_started_now(
     database_kind: DatabaseKind, database: str
 ) -> None:
-    little = {"pool_capacity": "1", "pool_wait_s": "1"}
-    with served(database_kind, database, None, **little) as running, running.client("p") as client:
+    with (
+        served(database_kind, database, pool_capacity="1", pool_wait_s="1") as running,
+        running.client("p") as client,
+    ):
         chat, other = (opened(chat_at(running, client, name)) for name in ("s", "other"))
         (gate,) = chat.asked()
         turn_id = chat.read("/turns")["items"][0]["turn_id"]
