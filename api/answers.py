@@ -763,6 +763,26 @@ SCHEMAS: Final[dict[str, Json]] = {
 }
 TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
 
+_LEFT: Final = _shape(
+    interrupted={"type": ["string", "null"], "description": "The turn that was cut off."},
+    recalled={
+        "type": "array",
+        "description": "The inputs that wait no more.",
+        "items": _with(_shape(queue_id=_TEXT, message_id=_MAYBE), lane_id=_TEXT, reply_to=_TEXT),
+    },
+)
+
+
+def _changed(name: str) -> Json:
+    """Return the schema of a lane with a member that says whether anything was changed."""
+    return {"allOf": [_named("Lane"), _shape(**{name: _FLAG})]}
+
+
+def _in_lane(answer: Json) -> Json:
+    """Return the schema of an answer that tells, too, which lane it is, and which session."""
+    return {"allOf": [_shape(lane_id=_TEXT, session_id=_TEXT), answer]}
+
+
 _MANY: Final = _shape(deleted=_NUMBER, remaining=_NUMBER)
 _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Open Session": ("The session, opened.", _named("Session")),
@@ -825,6 +845,64 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
     "Read Lane": ("The lane.", _named("Lane")),
     "List Lane Sessions": ("A page of sessions.", _named("LaneSessions")),
     "List Lane Events": ("A page of facts.", _named("LaneEvents")),
+    "Reset Lane": (
+        "The new session, and what was cut off for it.",
+        {"allOf": [_named("ResolvedLane"), _LEFT]},
+    ),
+    "Suspend Lane": ("The lane as it is now.", _changed("changed")),
+    "Mark Lane": ("The lane as it is now.", _changed("marked")),
+    "Clear Lane": ("The lane as it is now.", _changed("cleared")),
+    "Change Lane": ("The lane as it is now.", _changed("changed")),
+    "Move Lane": ("The lane where the conversation goes on.", _changed("changed")),
+    "Switch Lane": (
+        "The lane as it is now, and what was cut off for it.",
+        {"allOf": [_changed("changed"), _LEFT]},
+    ),
+    "List Resumable": (
+        "Sessions, newest activity first.",
+        _shape(
+            items={
+                "type": "array",
+                "items": _shape(
+                    session_id=_TEXT,
+                    title=_MAYBE,
+                    status=_TEXT,
+                    current=_FLAG,
+                    lane_id=_TEXT,
+                    bound_at=_TIME,
+                    updated_at=_TIME,
+                ),
+            },
+            next_cursor=_MAYBE,
+            more={"type": "boolean", "description": "Whether there are older ones."},
+        ),
+    ),
+    "Branch Lane": (
+        "The lane that has the branch.",
+        {
+            "allOf": [
+                _named("Lane"),
+                _shape(branch=_shape(session_id=_TEXT, forked_from=_TEXT)),
+            ]
+        },
+    ),
+    "Undo In Lane": ("It is out of sight.", _in_lane(_named("Rewound"))),
+    "Redo In Lane": ("It is in sight again.", _in_lane(_named("Redone"))),
+    "Stop In Lane": (
+        "What runs is stopped, or is asked to stop.",
+        _in_lane(
+            _shape(
+                stopped={"type": "boolean", "description": "Whether anything ran."},
+                delivered={"type": "boolean", "description": "Whether it has stopped."},
+            )
+        ),
+    ),
+    "List Lane Queue": ("The inputs that wait.", _in_lane(_named("Queue"))),
+    "Empty Lane Queue": (
+        "They wait no more.",
+        _in_lane(_shape(recalled=_LEFT["properties"]["recalled"])),
+    ),
+    "Recall In Lane": ("It waits no more.", _in_lane(_shape(queue_id=_TEXT, status=_TEXT))),
     "Read Lane Context": (
         "What a model is told of the place.",
         _shape(

@@ -97,6 +97,10 @@ class LaneMessageBody(PassedOnBody, TurnBody):
     ] = True
 
 
+class LaneQueueBody(PassedOnBody):
+    """A message that waits for its own turn, whatever runs."""
+
+
 class LaneDispatchBody(PassedOnBody, DispatchBody):
     """A message that came from a chat, and the runner that brings it."""
 

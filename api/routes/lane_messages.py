@@ -1,6 +1,8 @@
 """Messages of chats: one request resolves where they come from, and runs, queues or records."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -9,7 +11,7 @@ from fastapi import APIRouter, Header, Request, Response
 from api.asks import WaitingBody, hosted_ask
 from api.body import RawBody, json_of, read_body
 from api.dependencies import From, Log, ProjectId
-from api.lane_message_bodies import LaneDispatchBody, LaneMessageBody, PassedOn
+from api.lane_message_bodies import LaneDispatchBody, LaneMessageBody, LaneQueueBody, PassedOn
 from api.lane_passing import (
     GONE,
     Passing,
@@ -31,6 +33,7 @@ from api.runnable import begins_a_run
 from api.shapes import Shape
 from api.writing import Key, Once
 from domain.dispatch.outcomes import Refuse
+from domain.json_text import JsonValue
 from domain.refusals import NoSuchSession
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -74,6 +77,10 @@ _SAID: Final[dict[int | str, dict[str, Any]]] = TAKEN | {
         },
     },
 }
+_WAITS: Final[Mapping[str, JsonValue]] = MappingProxyType({"on_busy": "queue"})
+_IN_LINE: Final = MappingProxyType({**_WAITS, "on_gate": "queue"})
+_OVERHEARD: Final = MappingProxyType({**_WAITS, "run": False})
+"""What a request for a turn asks for if it does not say; of the last, nothing runs."""
 Accept = Annotated[str, Header(description="`text/event-stream` to see it as it comes.")]
 Prefer = Annotated[str, Header(description="`respond-async` for an answer at once.")]
 
@@ -107,7 +114,7 @@ async def send_by_source(
     higher `revision`. `run: false` records what is not for the agent, which sees it at its next
     turn.
     """
-    return await _message(request, log, (project_id, None), caller, key, (accept, prefer))
+    return await passed_on(request, log, (project_id, None), caller, key, (accept, prefer))
 
 
 @router.post(
@@ -129,7 +136,7 @@ async def send_to_lane(
     As `POST /lanes/messages`, for a gateway that knows the lane: `source` can be left out, and
     then nobody is named; one of another lane is refused.
     """
-    return await _message(request, log, (project_id, lane_id), caller, key, (accept, prefer))
+    return await passed_on(request, log, (project_id, lane_id), caller, key, (accept, prefer))
 
 
 @router.post("/dispatch", responses=DISPATCHED, openapi_extra=json_of(LaneDispatchBody, _RUNNER))
@@ -162,18 +169,22 @@ async def dispatch_to_lane(
     return await _dispatch(request, log, (project_id, lane_id), caller, key)
 
 
-async def _message(
+async def passed_on(
     request: Request,
     log: Turnlog,
     place: tuple[str, str | None],
     caller: Caller,
     key: str | None,
     how: tuple[str, str],
+    *,
+    queues: bool = False,
 ) -> Response:
+    """Pass a message on; one that `queues` only says what is said, and waits for its turn."""
     hosting = hosting_of(request)
     body = await read_body(request)
-    fields = body.valid(LaneMessageBody)
-    if not fields.run:
+    fields = body.valid(LaneQueueBody if queues else LaneMessageBody)
+    runs = not isinstance(fields, LaneMessageBody) or fields.run
+    if not runs:
         _check_alone(body)
     passed = PassedOn(body, fields, *place)
     await recovered(request, log)
@@ -182,7 +193,7 @@ async def _message(
     if passing.before is not None:
         said = await _said_before(passing, hosting, passing.before)
     else:
-        said = await _said(passing, hosting, runs=fields.run)
+        said = await _said(passing, hosting, runs=runs, default=_IN_LINE if queues else _WAITS)
     target, took, members = said
     accept, prefer = how
     try:
@@ -193,11 +204,13 @@ async def _message(
         return gone(members, replayed=took.replayed)
 
 
-async def _said(passing: Passing, hosting: Hosting, *, runs: bool) -> Said:
-    """Return what becomes of a message."""
+async def _said(
+    passing: Passing, hosting: Hosting, *, runs: bool, default: Mapping[str, JsonValue]
+) -> Said:
+    """Return what becomes of a message; what it does not say itself is as `default` has it."""
 
     async def take(target: Target, found: FoundLane, members: Shape) -> Said | None:
-        took = await _took(passing, hosting, target, found, runs=runs)
+        took = await _took(passing, hosting, target, found, default if runs else None)
         went = isinstance(took.decision, Refuse) and took.decision.code in GONE
         return None if went else Said(target, took, members)
 
@@ -220,12 +233,16 @@ async def _said_before(passing: Passing, hosting: Hosting, before: CameBefore) -
 
 
 async def _took(
-    passing: Passing, hosting: Hosting, target: Target, found: FoundLane, *, runs: bool
+    passing: Passing,
+    hosting: Hosting,
+    target: Target,
+    found: FoundLane,
+    default: Mapping[str, JsonValue] | None,
 ) -> Took:
-    """Have a message run, wait, or be recorded in a session."""
+    """Have a message run or wait, by `default` as it says; or have it only be recorded."""
     log, caller, once = passing.log, passing.caller, passing.came.key
-    default = {"on_busy": "queue"}
-    body = request_of(passing, found, default if runs else default | {"run": False})
+    runs = default is not None
+    body = request_of(passing, found, _OVERHEARD if default is None else default)
     address = Address(found.lane_id, passing.passed.reply_to)
     fields, turn_id = body.valid(WaitingBody), uuid4().hex
     ask = await hosted_ask(log, target, body, fields, turn_id, hosting.owner, address)

@@ -1,5 +1,6 @@
 """The queue: inputs that wait for their turn, and taking one back."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -11,6 +12,7 @@ from api.shapes import Shape
 from api.views import MEDIA, now_shape, view
 from domain.raw_json import dumped
 from domain.times import rfc3339
+from infrastructure.composition import Turnlog
 from infrastructure.hosting.queue_listing import listed
 from infrastructure.reading.moment import Moment
 from projections.turns import address_shape
@@ -26,26 +28,27 @@ async def list_queue(target: Session, log: Log, known: KnownTags) -> Response:
     commit that puts its message into the transcript: this page and the transcript `at` its
     `through_version` together hold everything once.
     """
+    return await view(log, target, known, partial(queue_shape, log))
 
-    def look(connection: Connection, moment: Moment) -> Shape:
-        return {
-            "items": [
-                {
-                    "queue_id": each.queued.queue_id,
-                    "queued_at": rfc3339(each.queued.queued_at),
-                    "version": each.queued.queued_version,
-                    "steers": each.queued.steers,
-                    "message_id": each.message_id,
-                    "by": each.by,
-                    **address_shape(*each.address),
-                }
-                for each in listed(connection, moment.key)
-            ],
-            "next_cursor": None,
-            **now_shape(log, moment),
-        }
 
-    return await view(log, target, known, look)
+def queue_shape(log: Turnlog, connection: Connection, moment: Moment) -> Shape:
+    """Return the inputs of a session that wait."""
+    return {
+        "items": [
+            {
+                "queue_id": each.queued.queue_id,
+                "queued_at": rfc3339(each.queued.queued_at),
+                "version": each.queued.queued_version,
+                "steers": each.queued.steers,
+                "message_id": each.message_id,
+                "by": each.by,
+                **address_shape(*each.address),
+            }
+            for each in listed(connection, moment.key)
+        ],
+        "next_cursor": None,
+        **now_shape(log, moment),
+    }
 
 
 @router.delete("/{queue_id}")

@@ -24,13 +24,13 @@ def removed_input(connection: Connection, target: Target, rewind_version: int) -
 
 def input_of(connection: Connection, key: int, rewound: HistoryRewound) -> TurnInput:
     """Return the same of a rewind that is known, or would be."""
-    started = _shared_fact(connection, key, rewound.from_version)
+    started = shared_fact(connection, key, rewound.from_version)
     if not isinstance(started, TurnStarted):
         return TurnInput(turn_id=rewound.turn_id)
     return turn_input(rewound.turn_id, started.messages)
 
 
-def _shared_fact(connection: Connection, key: int, version: int) -> Fact | None:
+def shared_fact(connection: Connection, key: int, version: int) -> Fact | None:
     """Return a session's fact, also one from before the session began as a fork."""
     found = fact_at(connection, key, version)
     if found is not None:

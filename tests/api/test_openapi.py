@@ -105,6 +105,8 @@ def _send(
     known = {"session_id": "chat-1", "producer_id": "runner-1", "platform": "telegram"}
     if "{gate_id}" in relative:
         known |= _gate(client)
+    if "{lane_id}" in relative:
+        known["lane_id"] = _lane(client, relative)
     if relative.endswith("/accept"):
         known["session_id"] = "lossy"
         lost = event("records-lost", count=None, reason="unknown")
@@ -125,6 +127,16 @@ def _gate(client: httpx.Client) -> dict[str, str]:
     append(client, session_id, batch(1, started("t"), asked, producer=producer))
     [gate] = client.get(f"/sessions/{session_id}/approvals").json()["items"]
     return {"session_id": session_id, "gate_id": gate["gate_id"]}
+
+
+def _lane(client: httpx.Client, chat_id: str) -> str:
+    """Have a conversation at a place of its own; return its lane."""
+    source = {"platform": "telegram", "chat_id": chat_id, "user_id": chat_id}
+    lane: Json = client.post("/lanes/resolve", json={"source": source}).json()
+    append(client, lane["session_id"], batch(1, *turn("t"), producer=lane["lane_id"]))
+    client.patch(f"/sessions/{lane['session_id']}", json={"title": "The garden"})
+    lane_id: str = lane["lane_id"]
+    return lane_id
 
 
 def test_problems_are_what_the_document_says(client: httpx.Client, described: Json) -> None:

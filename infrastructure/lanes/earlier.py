@@ -1,0 +1,113 @@
+"""Which earlier sessions may be gone on with in a lane?
+
+Those that it had, those of the lanes whose conversation moved here, and those of the lanes of the
+same owner; nobody else's.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection, or_, select, text
+
+from domain.lanes.choosing import Earlier, folded
+from infrastructure import tables as t
+from infrastructure.lanes.lookup import MOST_MOVES, FoundLane, find_lane
+
+MOST: Final = 10_000
+"""So many are looked through, the newest first."""
+
+
+class EarlierSession(NamedTuple):
+    """A session of somebody's.
+
+    Attributes:
+        bound_at: When it last became a lane's current one; microseconds since 1970.
+        lane_id: That lane.
+    """
+
+    session_id: str
+    title: str | None
+    status: str
+    updated_at: int
+    bound_at: int
+    lane_id: str
+    is_current: bool
+
+    @property
+    def named(self) -> Earlier:
+        """Return what it is asked for by."""
+        return Earlier(self.session_id, self.title)
+
+
+def earlier_sessions(
+    connection: Connection, found: FoundLane, *, session_id: str | None = None
+) -> Sequence[EarlierSession]:
+    """Return the sessions that may be gone on with, newest first; or the one of an id."""
+    lanes, bound, heads = t.lanes.c, t.lane_sessions.c, t.heads.c
+    statement = (
+        select(
+            bound.session_id,
+            bound.bound_at,
+            lanes.lane_id,
+            heads.title,
+            heads.status,
+            heads.updated_at,
+        )
+        .select_from(
+            t.lanes.join(t.lane_sessions, bound.session_key == lanes.session_key)
+            .join(
+                t.streams,
+                (t.streams.c.project_id == lanes.project_id)
+                & (t.streams.c.session_id == bound.session_id),
+            )
+            .join(t.heads, heads.session_key == t.streams.c.session_key)
+        )
+        .where(
+            lanes.project_id == found.project_id,
+            or_(
+                lanes.session_key.in_(_ours(connection, found)),
+                (lanes.owner == found.lane.owner)
+                & (lanes.owner != "")
+                & text("lanes.status IN ('open', 'pruned')"),
+            ),
+            text("heads.status NOT IN ('deleted', 'purged')"),
+        )
+        .order_by(heads.updated_at.desc(), bound.session_id.desc(), bound.bound_at.desc())
+        .limit(MOST)
+    )
+    if session_id is not None:
+        statement = statement.where(bound.session_id == session_id)
+    sessions: dict[str, EarlierSession] = {}
+    for row in connection.execute(statement):
+        each = EarlierSession(
+            session_id=row.session_id,
+            title=row.title,
+            status=row.status,
+            updated_at=row.updated_at,
+            bound_at=row.bound_at,
+            lane_id=row.lane_id,
+            is_current=row.session_id == found.lane.session_id,
+        )
+        sessions.setdefault(each.session_id, each)
+    return tuple(sessions.values())
+
+
+def titled(found: Sequence[EarlierSession], title: str | None) -> Sequence[EarlierSession]:
+    """Return those whose titles begin so; all of them if none is given."""
+    if title is None:
+        return found
+    wanted = folded(title)
+    return [each for each in found if each.title and folded(each.title).startswith(wanted)]
+
+
+def _ours(connection: Connection, found: FoundLane) -> list[int]:
+    """Return the keys of the lane, and of those whose conversation goes on in it."""
+    keys = [found.key]
+    before: FoundLane | None = found
+    for _ in range(MOST_MOVES):
+        if before is None or before.lane.moved_from is None:
+            break
+        before = find_lane(connection, found.project_id, before.lane.moved_from)
+        if before is not None:
+            keys.append(before.key)
+    return keys

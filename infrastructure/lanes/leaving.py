@@ -1,0 +1,111 @@
+"""How does a lane leave its session, in the transaction in which it gets another?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from domain import commands as c
+from domain import events as e
+from domain.keys import keys_of
+from domain.lanes.leaving import Leaving, leaving
+from domain.lanes.resolving import EndedBecause
+from domain.refusals import NoSuchSession
+from domain.state import Turn
+from infrastructure.command_handler import Caller, CommandHandler, Target
+from infrastructure.hosting.queue_listing import Listed, listed
+from infrastructure.lanes.lookup import FoundLane
+from infrastructure.reading.sessions import session_head
+from infrastructure.runner import Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """Why a lane leaves its session, and whether what runs there is interrupted."""
+
+    because: EndedBecause
+    interrupt: bool
+    caller: Caller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What became of the session that was left.
+
+    Attributes:
+        ended: Whether it was put away.
+        interrupted: The turn that was cut off by it.
+        recalled: The inputs that waited there, and wait no more.
+    """
+
+    ended: bool = False
+    interrupted: str | None = None
+    recalled: Sequence[Listed] = ()
+
+
+NOTHING_LEFT: Final = Left()
+
+
+def target_of(found: FoundLane) -> Target:
+    """Return the lane's current session."""
+    return Target(project_id=found.project_id, session_id=found.lane.session_id)
+
+
+def names_of(found: FoundLane) -> frozenset[str]:
+    """Return the lanes whose messages are this one's: itself, and the one that moved here."""
+    return frozenset({found.lane_id, found.lane.moved_from or found.lane_id})
+
+
+def foreseen(
+    connection: Connection, found: FoundLane, departure: Departure
+) -> tuple[int | None, Turn | None, Leaving]:
+    """Return the session's key, the turn that has not ended, and what is to become of them.
+
+    Raises:
+        TurnInProgress: a turn runs, and is not to be interrupted.
+    """
+    try:
+        key, _, turn = session_head(connection, target_of(found))
+    except NoSuchSession:
+        return None, None, Leaving()
+    return key, turn, leaving(found.standing, turn, names_of(found), interrupt=departure.interrupt)
+
+
+def leave(
+    handler: CommandHandler, attempt: Attempt, found: FoundLane, departure: Departure
+) -> Left:
+    """Interrupt what runs in a lane's session, take back what waits, and put the session away.
+
+    Raises:
+        TurnInProgress: a turn runs, and is not to be interrupted.
+        Contended: another writer came first.
+    """
+    key, turn, decided = foreseen(attempt.connection, found, departure)
+    if key is None or turn is None or decided.stops is None:
+        stops: list[c.SessionCommand] = []
+    else:
+        stops = _stops(turn, departure)
+    waiting = () if key is None else listed(attempt.connection, key)
+    recalled = [each for each in waiting if decided.recalls(each.address.lane_id)]
+    steps = [*stops, *(recall(each, departure.because) for each in recalled)]
+    if decided.ends:
+        steps.append(c.ArchiveSession(reason=departure.because))
+    if steps:
+        handler.carry_out(attempt, target_of(found), steps, keys_of(steps), caller=departure.caller)
+    return Left(ended=decided.ends, interrupted=decided.stops, recalled=recalled)
+
+
+def _stops(turn: Turn, departure: Departure) -> list[c.SessionCommand]:
+    """Return the end of a turn; another program that runs it is told, too."""
+    by = departure.caller.actor
+    ends = c.InterruptTurn(turn_id=turn.turn_id, reason=departure.because, by=by)
+    if turn.paused:
+        return [ends]
+    told = e.InterruptRequested(turn_id=turn.turn_id, reason=departure.because, by=by)
+    return [c.Note(event=told), ends]
+
+
+def recall(waiting: Listed, reason: str) -> c.SessionCommand:
+    """Return that an input is taken back."""
+    return c.Note(event=e.InputRecalled(queue_id=waiting.queued.queue_id, reason=reason))
