@@ -122,6 +122,11 @@ def place(chat_id: str) -> dict[str, Any]:
     return {"source": {"platform": "telegram", "chat_id": chat_id}}
 
 
+def of_lane(asking: Asking, command: str, **body: object) -> Any:  # noqa: ANN401
+    """Have the lane do something."""
+    return asking.post(f"/lanes/{asking.known['lane']}/{command}", body)
+
+
 QUESTION: Final = {"role": "user", "content": "Hello?"}
 REQUESTS: Final[Mapping[str, Request]] = {
     "POST /sessions": lambda a: a.post("/sessions", {"session_id": f"new-{a.session}"}),
@@ -194,6 +199,23 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "GET /lanes/{lane_id}/sessions": lambda a: a.get(f"/lanes/{a.known['lane']}/sessions"),
     "GET /lanes/{lane_id}/events": lambda a: a.get(f"/lanes/{a.known['lane']}/events"),
     "GET /lanes/{lane_id}/context": lambda a: a.get(f"/lanes/{a.known['lane']}/context"),
+    "PATCH /lanes/{lane_id}": lambda a: a.client.patch(
+        f"{BASE}/lanes/{a.known['lane']}", json={"pinned": True}
+    ),
+    "POST /lanes/{lane_id}/resume-mark": lambda a: of_lane(a, "resume-mark", reason="cut-off"),
+    "DELETE /lanes/{lane_id}/resume-mark": lambda a: a.client.delete(
+        f"{BASE}/lanes/{a.known['lane']}/resume-mark"
+    ),
+    "POST /lanes/{lane_id}/undo": lambda a: of_lane(a, "undo"),
+    "POST /lanes/{lane_id}/redo": lambda a: of_lane(a, "redo"),
+    "GET /lanes/{lane_id}/queue": lambda a: a.get(f"/lanes/{a.known['lane']}/queue"),
+    "DELETE /lanes/{lane_id}/queue, which is empty": lambda a: a.client.delete(
+        f"{BASE}/lanes/{a.known['lane']}/queue"
+    ),
+    "POST /lanes/{lane_id}/branch": lambda a: of_lane(a, "branch"),
+    "GET /lanes/{lane_id}/resumable": lambda a: a.get(f"/lanes/{a.known['lane']}/resumable"),
+    "POST /lanes/{lane_id}/suspend": lambda a: of_lane(a, "suspend", reason="stuck"),
+    "POST /lanes/{lane_id}/move": lambda a: of_lane(a, "move", **place(f"{a.session}-c")),
     "GET /settings": lambda a: a.get("/settings"),
     "PATCH /settings": lambda a: a.client.patch(
         f"{BASE}/settings", json={"lanes": {"prune_after_days": len(a.session)}}
@@ -349,6 +371,17 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "GET /lanes/{lane_id}/sessions": Budget(2, 2, 5, 0),
     "GET /lanes/{lane_id}/events": Budget(3, 3, 6, 0),
     "GET /lanes/{lane_id}/context": Budget(3, 3, 6, 0),
+    "PATCH /lanes/{lane_id}": Budget(8, 7, 9, 1),
+    "POST /lanes/{lane_id}/resume-mark": Budget(8, 7, 9, 1),
+    "DELETE /lanes/{lane_id}/resume-mark": Budget(8, 7, 9, 1),
+    "POST /lanes/{lane_id}/undo": Budget(15, 14, 16, 1),
+    "POST /lanes/{lane_id}/redo": Budget(12, 11, 8, 1),
+    "GET /lanes/{lane_id}/queue": Budget(3, 3, 6, 0),
+    "DELETE /lanes/{lane_id}/queue, which is empty": Budget(4, 3, 5, 0),
+    "POST /lanes/{lane_id}/branch": Budget(21, 21, 22, 1),
+    "GET /lanes/{lane_id}/resumable": Budget(2, 2, 5, 0),
+    "POST /lanes/{lane_id}/suspend": Budget(8, 7, 9, 1),
+    "POST /lanes/{lane_id}/move": Budget(24, 17, 16, 1),
     "GET /settings": Budget(1, 1, 4, 0),
     "PATCH /settings": Budget(3, 2, 4, 1),
     "PUT /lanes/aliases": Budget(3, 2, 4, 1),
@@ -373,6 +406,9 @@ def asking_at(url: str, directory: Path) -> Generator[tuple[Mapping[str, Asking]
             assert asking[name].append(*every).status_code == 201
             lane = asking[name].post("/lanes/resolve", place(name)).json()
             asking[name].known["lane"] = lane["lane_id"]
+            body = batch(1, *turn("t1"), *turn("t2"), producer=f"lane-{name}")
+            said_there = asking[name].post(f"/sessions/{lane['session_id']}/events", body)
+            assert said_there.status_code == 201
         for view in log.following.names:
             log.following.catch_up(view)
         yield asking, meter
