@@ -25,7 +25,7 @@ from tests.api.serving import open_log
 from tests.databases import DatabaseKind
 
 HISTORY: Final[Mapping[str, int]] = {"warm-up": 3, "short": 3, "long": 300}
-"""Each session, and how many turns of three events it has before anything is measured."""
+"""Each chat's session, and how many turns of three events it has before anything is measured."""
 A_MATTER_OF_TIME: Final = 2
 """Round trips more, where what is asked at once is sent a little apart."""
 
@@ -101,6 +101,32 @@ async def idle(asking: Asking) -> None:
     await asking.say("Hello")
 
 
+async def passed_on(asking: Asking, to: str, **more: object) -> httpx.Response:
+    """Pass a message of the session's chat on."""
+    where = f"/lanes/{asking.known['lane']}/{to}"
+    return await asking.client.post(where, json={"text": "Hello", **more})
+
+
+async def brought(asking: Asking) -> httpx.Response:
+    """Bring a message of the session's chat, as a runner."""
+    producer = {"id": f"runner-{asking.session}", "epoch": 1, "sequence": 1}
+    begin = {"turn_id": f"brought-{asking.session}", "producer": producer}
+    answer = await passed_on(asking, "dispatch", message_id="b", owner="runner", begin=begin)
+    asking.known["fence"] = str(answer.json().get("fence"))
+    return answer
+
+
+async def run_elsewhere(asking: Asking) -> None:
+    """Have the turn end that the runner began, and another turn after it."""
+    ends = completed(f"brought-{asking.session}")
+    body = batch(2, ends, producer=f"runner-{asking.session}") | {
+        "fence": int(asking.known["fence"])
+    }
+    answer = await asking.post("/events", body)
+    assert answer.status_code == 201, answer.text
+    await asking.say("Hello")
+
+
 async def lossy(asking: Asking) -> None:
     """Have a runner lose something."""
     lost = event("records-lost", count=None, reason="crash")
@@ -112,13 +138,16 @@ Request = Callable[[Asking], Awaitable[httpx.Response]]
 BEFORE: Final[Mapping[str, Before]] = {
     "POST /approvals/{id}, once more": approved,
     "POST .../turns, that waits": busy,
-    "DELETE /pool/{session_id}": idle,
+    "POST /lanes/{lane_id}/messages, not run": idle,
+    "DELETE /pool/{session_id}": run_elsewhere,
     "POST .../readiness/accept": lossy,
 }
 """What has to be so before, and is not measured."""
 REQUESTS: Final[Mapping[str, Request]] = {
     "POST .../turns, cold": lambda a: a.say("Hello"),
     "POST .../turns, warm": lambda a: a.say("Hello"),
+    "POST /lanes/{lane_id}/messages": lambda a: passed_on(a, "messages", message_id="m"),
+    "POST /lanes/{lane_id}/messages, once more": lambda a: passed_on(a, "messages", message_id="m"),
     "POST .../turns, that asks": asked,
     "POST .../turns, refused": lambda a: a.say("Hello"),
     "POST .../turns, that answers": lambda a: a.post(
@@ -130,6 +159,9 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "DELETE .../queue/{id}": lambda a: a.client.delete(
         f"/sessions/{a.session}/queue/{a.known['queued']}"
     ),
+    "POST /lanes/{lane_id}/messages, not run": lambda a: passed_on(a, "messages", run=False),
+    "POST /lanes/{lane_id}/dispatch": brought,
+    "POST /lanes/{lane_id}/dispatch, once more": brought,
     "DELETE /pool/{session_id}": lambda a: a.client.delete(f"/pool/{a.session}"),
     "POST .../readiness/accept": lambda a: a.post("/readiness/accept", {}),
 }
@@ -148,9 +180,15 @@ async def asking_at(url: str, directory: Path) -> AsyncGenerator[tuple[dict[str,
             app.state.hosting = found
             every = {name: Asking(client, name) for name in HISTORY}
             for name, turns in HISTORY.items():
+                place = {"source": {"platform": "telegram", "chat_id": name}}
+                lane = (await client.post("/lanes/resolve", json=place)).json()
+                every[name].session = lane["session_id"]
+                every[name].known["lane"] = lane["lane_id"]
                 ids = [f"t{n}" for n in range(turns)]
                 events = [e for t in ids for e in (started(t), said(t, "Hm."), completed(t))]
-                answer = await every[name].post("/events", batch(1, *events, producer=name))
+                answer = await every[name].post(
+                    "/events", batch(1, *events, producer=lane["session_id"])
+                )
                 assert answer.status_code == 201, answer.text
             yield every, meter
 
