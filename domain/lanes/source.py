@@ -52,6 +52,9 @@ PLATFORMS: Final = frozenset(
 )
 CHAT_TYPES: Final = ("dm", "group", "channel", "thread", "forum", "webhook")
 ID_LIMIT: Final = 512
+PLACE_LIMIT: Final = 2_048
+"""Bytes of all ids that a key can be made of, a colon as it is written there: databases keep lists
+of keys, whose entries are that long at most."""
 NAME_LIMIT: Final = 512
 TOPIC_LIMIT: Final = 4_096
 """Some platforms keep a whole page of rules there."""
@@ -114,6 +117,16 @@ _NAMES: Final[Mapping[str, int]] = {
     "user_name": NAME_LIMIT,
 }
 _OLD_SCOPE: Final = "guild_id"
+_PLACE: Final = (
+    "scope_id",
+    _OLD_SCOPE,
+    "profile",
+    "chat_id",
+    "thread_id",
+    "prospective_thread_id",
+    "user_id",
+    "user_id_alt",
+)
 MEMBERS: Final = (*(field.name for field in fields(Source)), _OLD_SCOPE)
 """What a source on the wire may say; `guild_id` is the older name of `scope_id`."""
 
@@ -122,8 +135,9 @@ def read_source(value: JsonValue, *at: str | int) -> Source:
     """Return the source that JSON says; an id may be a whole number, and empty means unknown.
 
     Raises:
-        InvalidValue: If it says something else than a source does, or names no place: a message
-            that came in a group which nobody names would meet those of all such groups.
+        InvalidValue: If it says something else than a source does, its ids are longer together
+            than a key can be, or it names no place: a message that came in a group which nobody
+            names would meet those of all such groups.
     """
     if not isinstance(value, dict):
         raise InvalidValue("a source is an object", *at)
@@ -137,6 +151,9 @@ def read_source(value: JsonValue, *at: str | int) -> Source:
     source = _source(read)
     if source.chat_type != "dm" and not (source.chat_id or thread_of(source)):
         raise InvalidValue("all chats but direct ones are named by their chat_id", *at, "chat_id")
+    if sum(_length(read.get(name)) for name in _PLACE) > PLACE_LIMIT:
+        detail = f"the ids of a chat and of who speaks have at most {PLACE_LIMIT} bytes together"
+        raise InvalidValue(detail, *at)
     return source
 
 
@@ -262,6 +279,13 @@ def _word(name: str, said: str, *at: str | int) -> str:
     if name == "profile":
         check_id(said, *at, name)
     return said
+
+
+def _length(said: object) -> int:
+    """Return how many bytes an id has in a key at most."""
+    if not isinstance(said, str):
+        return 0
+    return len(said.encode()) + 2 * (said.count(":") + said.count("%"))
 
 
 def _name(said: object, most: int, *at: str | int) -> str:

@@ -1,5 +1,6 @@
 """Lanes over HTTP: found by where a message came from, listed, followed, and never mixed up."""
 
+import random
 from typing import Any
 
 import httpx
@@ -9,6 +10,8 @@ from tests.api.batches import Json, append, batch, problem, turn
 from tests.api.test_odd_ids import ODD
 
 GROUP: Json = {"platform": "discord", "chat_type": "group", "chat_id": "guild-123"}
+ONE = (500, 11, 1)
+"""So many characters of four bytes: as much as a key can be made of."""
 
 
 def resolve(client: httpx.Client, source: Json, **more: object) -> dict[str, Any]:
@@ -51,6 +54,18 @@ def test_ids_of_every_odd_kind_are_refused_or_places_of_their_own(client: httpx.
             lanes[name] = answer.json()["lane_id"]
     assert set(ODD) - set(lanes) == {"newline", "NUL"}
     assert len(set(lanes.values())) == len(lanes)
+
+
+def test_the_longest_ids_that_are_taken_have_a_key_that_is_found(client: httpx.Client) -> None:
+    chosen = random.Random(7)  # noqa: S311 - nothing that a database could make shorter
+    chat, thread, user = ("".join(map(chr, chosen.sample(range(0x10000, 0x20000), n))) for n in ONE)
+    source: Json = {"platform": "slack", "chat_id": chat, "thread_id": thread, "user_id": user}
+    found = resolve(client, source | {"chat_type": "channel"})
+    listed = client.get("/lanes", params={"key": found["lane_key"]}).json()["items"]
+    assert [each["lane_id"] for each in listed] == [found["lane_id"]]
+    longer = {"source": source | {"scope_id": "T"}}
+    answer = client.post("/lanes/resolve", json=longer)
+    assert problem(answer) == (422, "invalid-value", ["/source"])
 
 
 def test_a_session_that_was_deleted_is_not_gone_on_with(client: httpx.Client) -> None:

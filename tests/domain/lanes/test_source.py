@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.json_text import JsonValue
+from domain.lanes.keys import KeyPolicy, lane_key
 from domain.lanes.source import (
     CHAT_TYPES,
     ID_LIMIT,
     MEMBERS,
     NAME_LIMIT,
+    PLACE_LIMIT,
     PLATFORMS,
     TOPIC_LIMIT,
     Source,
@@ -210,3 +212,23 @@ def test_of_a_source_that_another_build_recorded_what_is_understood_is_read() ->
 )
 def test_a_place_is_described_in_one_line(source: Source, line: str) -> None:
     assert description(source) == line
+
+
+def test_ids_together_are_no_longer_than_a_key_that_a_database_can_list() -> None:
+    said: dict[str, JsonValue] = {
+        "platform": "slack",
+        "chat_type": "channel",
+        "scope_id": "\U00010000" * 128,
+        "chat_id": "C" * 512,
+        "thread_id": "t:" * 128,
+        "user_id": "U" * 512,
+    }
+    most = read_source(said)
+    assert len(lane_key(most, KeyPolicy(thread_sessions_per_user=True)).encode()) < (
+        PLACE_LIMIT + 64
+    )
+    with pytest.raises(InvalidValue) as refused:
+        read_source(said | {"user_id_alt": "a"}, "source")
+    assert refused.value.at == ("source",)
+    more = read_source(said | {"chat_id_alt": "a" * 512, "message_id": "m" * 512})
+    assert more.chat_id == most.chat_id
