@@ -306,7 +306,8 @@ class Start:
         harness: The name of its definition in the settings; None for the default one.
         config: The session's configuration, as it was recorded.
         workspace: The folder that it works in; None for the definition's own.
-        context: Where the conversation happens, told once and in words; no part of the history.
+        context: Where the conversation happens, and whether something was cut off just before;
+            told once and in words, no part of the history.
         recorded: What its tools give, each call's result once; none of them is run. None: they are.
         beside: Whether it lives beside the session's own harness; else it takes that one's place.
     """

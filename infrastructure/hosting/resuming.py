@@ -18,13 +18,12 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import NOWHERE, Address
 from infrastructure.hosting.attending_places import Place
+from infrastructure.hosting.cut_off import AUTHOR
 from infrastructure.hosting.hosts import Hosting
 from infrastructure.hosting.queueing import PASSING
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 
-AUTHOR: Final = {"subject_id": "turnlog", "display": "turnlog"}
-"""Who says it, as a message names its author."""
 NOTE: Final = (
     "[turnlog] Nobody wrote this. The turn before it was cut off, because the server that ran it "
     "was stopped or killed. Go on from where the conversation stands: do not make calls again that "

@@ -28,6 +28,7 @@ from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFaile
 from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.below_log import SessionsBelow
 from infrastructure.hosting.configured import Configuration, Configurations
+from infrastructure.hosting.cut_off import told_of_cut_off
 from infrastructure.hosting.here import Here
 from infrastructure.hosting.journal import UNREACHABLE
 from infrastructure.hosting.journal_port import StoreAway
@@ -94,7 +95,7 @@ class Running:
                 lambda connection: (
                     seed_of(connection, live.target, fresh),
                     self._configuration(connection, live.target),
-                    told_at_start(connection, live.target, done.ask.lane_id),
+                    _told_at_start(connection, live.target, done),
                 ),
             )
             replay = loop_ms() - began
@@ -280,6 +281,13 @@ class Running:
 def _may_be_cold(done: Dispatched) -> bool:
     """Tell whether the request would have had a harness started, were there none."""
     return isinstance(dispatch(replace(done.found.situation, seat=None)), Begin)
+
+
+def _told_at_start(connection: Connection, target: Target, done: Dispatched) -> str | None:
+    """Return what a harness is told of its place, and of what was cut off before its first turn."""
+    place = told_at_start(connection, target, done.ask.lane_id)
+    told = [each for each in (place, told_of_cut_off(connection, target, done)) if each]
+    return "\n\n".join(told) or None
 
 
 def _check_wanted(live: Live) -> None:

@@ -15,7 +15,7 @@ from infrastructure.harness.port import ResumedCall, Seed
 CONTEXT: Final = "turnlog-context"
 HISTORY: Final = "turnlog-history"
 DECISIONS: Final = "turnlog-decisions"
-_ABOUT_CONTEXT: Final = "This is where the conversation happens. There is nothing to answer in it."
+_ABOUT_CONTEXT: Final = "This is where the conversation stands. There is nothing to answer in it."
 _ABOUT_HISTORY: Final = (
     "This conversation was begun before. What was said in it so far follows, oldest first, one"
     " JSON object to a line. It is memory: answer nothing in it, and make none of its calls again."

@@ -8,6 +8,8 @@ import pytest
 
 from domain import commands as c
 from domain import events as e
+from domain.json_text import JsonValue
+from domain.lanes.source import read_source
 from domain.state import Head
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog, open_turnlog
@@ -16,10 +18,14 @@ from infrastructure.hosting.asking import Address, Ask
 from infrastructure.hosting.attending_places import CUT_OFF, STALE, Place, places
 from infrastructure.hosting.opening import hosting
 from infrastructure.hosting.resuming import Resuming, request
+from infrastructure.hosting.resuming_lanes import LOOK_EACH, LaneResuming
+from infrastructure.lanes.arriving import arrival
+from infrastructure.project_settings import change_settings
 from infrastructure.proposing import proposal_of
 from infrastructure.reading.sessions import session_head
+from infrastructure.setting_rows import Change
 from infrastructure.settings import load
-from tests.infrastructure.writing import SetClock
+from tests.infrastructure.writing import SECOND, SetClock
 
 TARGET = Target(project_id="default", session_id="s")
 BEGUN = c.Record(
@@ -46,9 +52,9 @@ def opened(url: str, *steps: c.SessionCommand) -> Generator[Turnlog]:
         yield log
 
 
-async def do(log: Turnlog, step: c.SessionCommand) -> None:
+async def do(log: Turnlog, step: c.SessionCommand, target: Target = TARGET) -> None:
     """Carry a command out."""
-    await log.write(lambda attempt: log.handler.carry_out(attempt, TARGET, [step], caller=Caller()))
+    await log.write(lambda attempt: log.handler.carry_out(attempt, target, [step], caller=Caller()))
 
 
 async def cleared(log: Turnlog) -> None:
@@ -109,6 +115,37 @@ def test_what_is_too_long_ago_is_cleared_once(database_url: str) -> None:
         facts = [fact.event for fact in log.log.stream("default", "s")]
         assert facts[-1] == e.ResumeCleared(turn_id="t1", reason="stale")
         assert sum(isinstance(fact, e.ResumeCleared) for fact in facts) == 1
+
+
+def test_what_lanes_have_is_looked_at_by_the_settings_of_their_project(database_url: str) -> None:
+    source = read_source({"platform": "telegram", "chat_id": "1"})
+    with opened(database_url, BEGUN, CUT) as log:
+
+        async def look() -> None:
+            came = await log.read(lambda connection: arrival(connection, "default", source))
+            lane = await log.write(lambda attempt: log.lanes.resolve(attempt, came, Caller()))
+            there = Target(project_id="default", session_id=lane.session_id)
+            for step in (BEGUN, CUT):
+                await do(log, step, there)
+            async with hosting(log, unread, InProcessHarnesses(), attends=False) as hosts:
+                resuming = LaneResuming(log, hosts, Resuming(log, hosts))
+                for number in (1, 2, 1 + LOOK_EACH):
+                    await resuming.look(number, resumes=True)
+                assert log.counting.held == {"not-connected": 1}
+                shorter: dict[str, JsonValue] = {"lanes": {"resume_fresh_s": 60}}
+                change = Change(actor=None, now=0)
+                await log.write(
+                    lambda attempt: change_settings(attempt.connection, "default", shorter, change)
+                )
+                assert isinstance(log.now, SetClock)
+                log.now.at += 60 * SECOND
+                await resuming.look(1, resumes=False)
+            now = await log.read(lambda connection: session_head(connection, there)[1])
+            assert now.resume_turn is None
+
+        asyncio.run(look())
+        assert head(log).resume_turn == "t1", "another's time is not over"
+        assert found(log, 0) == (["t1"], [])
 
 
 def test_the_note_has_an_author_and_an_id_of_its_own() -> None:
