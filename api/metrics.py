@@ -62,6 +62,7 @@ class _OfLog(Collector):
         yield CounterMetricFamily(
             "turnlog_sessions_retired", "Ended sessions kept no longer.", written.retired
         )
+        yield CounterMetricFamily("turnlog_lanes_pruned", "Lanes given up.", written.pruned)
         yield self._errors()
         yield GaugeMetricFamily(
             "turnlog_streams", "Live streams open.", self._log.feeds.followers()

@@ -16,6 +16,7 @@ from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.connecting import UnfitDatabase
 from infrastructure.idle import Idle
+from infrastructure.lanes.pruning_sweep import sweep_lanes
 from infrastructure.purging_sweep import Swept, sweep_deleted
 from infrastructure.recovering import Watch, recover
 from infrastructure.retention_sweep import sweep_ended
@@ -28,12 +29,14 @@ HELD_UP: Final = 2
 
 
 async def sweep(log: Turnlog, first: float = FIRST_S, every: float = EVERY_S) -> None:
-    """Remove what is kept no longer: ended and deleted sessions, blobs that no event names.
+    """Remove what is kept no longer: lanes, ended and deleted sessions, blobs that no event names.
 
     Until cancelled.
     """
     await asyncio.sleep(first)
     while True:
+        with suppress(SQLAlchemyError, Contended):
+            await sweep_lanes(log)  # before sessions that no lane leads to then
         with suppress(SQLAlchemyError, Contended):
             await sweep_ended(log)
         with suppress(SQLAlchemyError, Contended):

@@ -37,12 +37,14 @@ class Written:
 
     Attributes:
         retired: Ended sessions that were deleted since they are kept no longer.
+        pruned: Lanes that were given up since nothing came for long.
     """
 
     appends: int = 0
     events: int = 0
     commits: int = 0
     retired: int = 0
+    pruned: int = 0
     _newest: Commit | None = None
 
     def note(self, commit: Commit | None, events: int) -> None:

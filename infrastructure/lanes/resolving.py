@@ -18,14 +18,22 @@ from domain.events.lane import LaneEvent, LaneMoved, LaneOpened
 from domain.events.session import ApprovalMode
 from domain.lanes import resolving as rules
 from domain.lanes.adoption import Candidate, may_adopt
+from domain.lanes.pruning import DAY_US
 from domain.lanes.resolving import Resolution, Standing
 from domain.raw_json import RawJson, dumped
 from domain.refusals import NoSuchSession, TurnInProgress
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, CommandHandler, Target, mint
+from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
 from infrastructure.lanes.facts import LaneFact, folded, stamped, stream_name
-from infrastructure.lanes.lookup import FoundLane, find_lane, followed, lane_or_none
+from infrastructure.lanes.lookup import (
+    FoundLane,
+    find_lane,
+    followed,
+    lane_or_none,
+    lane_version,
+)
 from infrastructure.lanes.writing import LaneWriting
 from infrastructure.prepared import Prepared
 from infrastructure.reading.sessions import session
@@ -137,8 +145,9 @@ class Lanes:
         now = self.append(attempt, (project_id, lane_id), found, decided.facts, caller)
         if decided.heals:
             now = find_lane(attempt.connection, project_id, lane_id) or now
-        if arrival.touches or found is None:
+        if arrival.touches or found is None or found.lane.status == "pruned":
             touch(attempt.connection, now, self._handler.now())
+            self._check_open(attempt.connection, now)
         return Resolved(
             found=now,
             session_id=decided.session_id,
@@ -146,6 +155,12 @@ class Lanes:
             created=decided.created,
             previous_session_id=decided.previous_session_id,
         )
+
+    def _check_open(self, connection: Connection, found: FoundLane) -> None:
+        """Have it judged again if a lane that rested for long was given up meanwhile."""
+        rested = self._handler.now() - found.touched_at >= DAY_US
+        if rested and lane_version(connection, found.key) != found.lane.version:
+            raise Contended
 
     def end(
         self, attempt: Attempt, found: FoundLane, because: rules.EndedBecause, caller: Caller
