@@ -29,7 +29,7 @@ from infrastructure.hosting.queue_listing import Listed
 from infrastructure.idempotency import Kept
 from infrastructure.lanes.departing import Departing, Find, Leaves, always
 from infrastructure.lanes.leaving import NOTHING_LEFT, Departure, Left
-from infrastructure.lanes.lookup import find_lane
+from infrastructure.lanes.lookup import FoundLane, find_lane
 from infrastructure.runner import Attempt
 from projections.turns import address_shape
 
@@ -143,17 +143,23 @@ async def left_once(
 ) -> Response:
     """Answer the same of what has a lane leave its session: what runs there is stopped first."""
     key = command.identity().named()
-    if key is not None:
-        kept = await log.read(lambda connection: idempotency.find(connection, key, log.now()))
-        if kept is not None:
-            return await _answer(log, command, _kept(kept), replayed=True)
+
+    def before(connection: Connection) -> Kept | None:
+        return None if key is None else idempotency.find(connection, key, log.now())
+
+    def is_left(connection: Connection, found: FoundLane) -> bool:
+        return before(connection) is None and leaves(connection, found)
+
+    kept = await log.read(before)
+    if kept is not None:
+        return await _answer(log, command, _kept(kept), replayed=True)
 
     async def record(find: Find, stopped: str | None) -> tuple[tuple[Did, bool], Left]:
         found = await _once(log, command, lambda attempt: write(attempt, find, stopped))
         return found, found[0].left
 
     departing = Departing(log, hosting_of(command.request))
-    did, replayed = await departing.depart(command.place, departure, record, leaves)
+    did, replayed = await departing.depart(command.place, departure, record, is_left)
     return await _answer(log, command, did, replayed=replayed)
 
 

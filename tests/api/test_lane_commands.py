@@ -4,9 +4,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from domain.commands import InterruptTurn
+from domain.keys import keys_of
+from infrastructure.command_handler import Caller, Target
+from infrastructure.runner import Attempt
 from tests.api.batches import Json, problem
 from tests.api.chats import Chat, eventually
 from tests.api.places import Place, place, resolved
+from tests.api.serving import Served
 
 WAITS = "tool: wait {}"
 GROUP = {"chat_type": "group", "chat_id": "-1001"}
@@ -150,6 +155,39 @@ def test_a_lane_is_suspended_marked_and_pinned_once(chat: Chat) -> None:
     found = resolved(chat)
     assert (found["reason"], found["previous_session_id"]) == ("suspended", old)
     assert not here.read()["suspended"]
+
+
+def test_a_mark_that_the_session_got_is_kept_and_cleared_with_the_lanes(
+    server: Served, chat: Chat, project: str
+) -> None:
+    here = place(chat)
+    turn_id = here.now.begun(WAITS)
+    target = Target(project_id=project, session_id=here.now.session_id)
+    cut_off = InterruptTurn(turn_id=turn_id, reason="server-restarted")
+
+    def write(attempt: Attempt) -> None:
+        steps = [cut_off]
+        server.log.handler.carry_out(attempt, target, steps, keys_of(steps), caller=Caller())
+
+    server.log.runner.submit(write).result()
+
+    marked = here.do("resume-mark", reason="restart-timeout")
+    assert (marked["marked"], marked["resume_reason"]) == (False, "server-restarted")
+    cleared = chat.client.delete(f"{here.path}/resume-mark").json()
+    assert (cleared["cleared"], cleared["resume_pending"]) == (True, False)
+    assert here.now.read()["resume_pending"] is None
+    stop(here.now)
+
+
+def test_the_same_command_at_the_same_time_is_done_once(chat: Chat) -> None:
+    here = place(chat)
+    first = here.now.session_id
+
+    with ThreadPoolExecutor(4) as people:
+        found = list(people.map(lambda _: here.do("reset", message_id="m1"), range(8)))
+
+    assert len({each["session_id"] for each in found}) == 1
+    assert found[0]["previous_session_id"] == first
 
 
 def test_a_conversation_moves_to_a_place_that_has_none(chat: Chat) -> None:

@@ -79,6 +79,16 @@ def test_a_turn_that_runs_is_said_again_only_if_it_is_to_be_interrupted(chat: Ch
     assert here.do("stop")["stopped"]
 
 
+def test_what_waits_for_an_answer_is_withdrawn_when_it_is_said_again(chat: Chat) -> None:
+    here = place(chat)
+    (gate,) = here.now.asked()
+
+    assert here.do("retry")["status"] == "paused"
+
+    assert chat.client.get(f"/approvals/{gate}").json()["status"] == "withdrawn"
+    assert len(spoken(here)) == 1
+
+
 def test_what_is_not_for_the_agent_is_not_said_again(chat: Chat) -> None:
     here = place(chat)
     here.now.said("for you")
