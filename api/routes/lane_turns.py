@@ -32,6 +32,7 @@ from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Address
 from infrastructure.hosting.before import CameBefore
 from infrastructure.idempotency import Kept
+from infrastructure.lanes.addressed import counted
 from infrastructure.lanes.changing import LaneChanges
 from infrastructure.lanes.leaving import target_of
 from infrastructure.lanes.lookup import FoundLane, the_lane
@@ -209,7 +210,9 @@ async def _moved(
     def write(attempt: Attempt) -> tuple[bytes, Written]:
         found = the_lane(attempt.connection, *command.place)
         target = target_of(found)
-        done = move(log, attempt, target, way, caller)
+        # Of turns that were for the agent.
+        undo = counted(attempt.connection, target, way) if isinstance(way, c.Rewind) else way
+        done = move(log, attempt, target, undo, caller)
         said = dumped(_members(found, target) | moved_shape(done, way))
         first, last = done.facts[0].version, done.facts[-1].version
         return said, Written(status=200, first_version=first, last_version=last, result=said)

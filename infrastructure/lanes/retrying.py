@@ -1,25 +1,18 @@
 """What did a person say last in a session, to be said again as it was?"""
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from domain import events as e
 from domain.json_text import JsonValue
 from domain.messages import Message, parts_of, readable
-from domain.paths import spot_of, turn_at
 from domain.refusals import NothingToRetry
-from domain.restarts import NOT_ADDRESSED
-from domain.state import Turn
 from infrastructure.command_handler import Target
-from infrastructure.fork_records import records_of
 from infrastructure.hosting.asking import Address
+from infrastructure.lanes.addressed import addressed_turns
 from infrastructure.reading.inputs import shared_fact
 from infrastructure.reading.sessions import session_head
-
-MOST_OVERHEARD: Final = 1_000
-"""So many turns at most are passed over that nothing ran in."""
 
 
 class LastInput(NamedTuple):
@@ -44,11 +37,7 @@ def last_input(connection: Connection, target: Target) -> LastInput:
         NoSuchSession: it is gone.
     """
     key, _, _ = session_head(connection, target)
-    for turn in _newest(connection, target):
-        if turn.ended_version is not None:
-            ended = shared_fact(connection, key, turn.ended_version)
-            if isinstance(ended, e.TurnCompleted) and ended.stop_reason == NOT_ADDRESSED:
-                continue
+    for turn in addressed_turns(connection, target):
         started = shared_fact(connection, key, turn.started_version)
         said = [] if not isinstance(started, e.TurnStarted) else _said(started)
         if said:
@@ -56,16 +45,6 @@ def last_input(connection: Connection, target: Target) -> LastInput:
             return LastInput(turn.turn_id, _as_one(said), address)
         break
     raise NothingToRetry
-
-
-def _newest(connection: Connection, target: Target) -> Iterator[Turn]:
-    """Yield the turns in sight, the newest first."""
-    key, head, _ = session_head(connection, target)
-    records = records_of(connection, key, head)
-    for depth in range(head.turns - 1, max(-1, head.turns - 1 - MOST_OVERHEARD), -1):
-        turn = records.turn_numbered(turn_at(records.branch, spot_of(head), depth))
-        if turn is not None:
-            yield turn
 
 
 def _said(started: e.TurnStarted) -> list[Message]:

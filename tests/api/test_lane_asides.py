@@ -67,6 +67,23 @@ def test_other_forms_of_the_history_alternate(group: Gateway) -> None:
     assert compared["agrees"] is True
 
 
+def test_what_is_undone_and_repeated_is_what_was_for_the_agent(group: Gateway) -> None:
+    for text, runs in [("one", True), ("aside", False), ("two", True), ("later", False)]:
+        group.said(text, run=runs)
+    lane = f"/lanes/{group.resolved()['lane_id']}"
+    chat = group.chat()
+
+    undone = group.client.post(f"{lane}/undo", json={"turns": 1}).json()
+    assert (undone["turns_rewound"], undone["target"]["text"]) == (2, "[Alice] two")
+    assert words(chat) == ["one", "Message", "aside"]
+    assert group.client.post(f"{lane}/redo", json={}).status_code == 200
+    assert words(chat)[-1] == "later"
+    assert group.client.post(f"{lane}/undo", json={"turns": 9}).json()["turns_rewound"] == 4
+    group.said("aside", run=False)
+    nothing = group.client.post(f"{lane}/undo", json={})
+    assert (nothing.status_code, nothing.json()["code"]) == (409, "nothing-to-rewind")
+
+
 def test_it_waits_for_the_turn_that_runs_and_keeps_its_place(direct: Gateway) -> None:
     direct.post({"text": WAITS, "message_id": "1"}, {"Prefer": "respond-async"})
     chat = direct.chat()
