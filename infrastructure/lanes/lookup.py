@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, bindparam, literal_column, select
+from sqlalchemy import Connection, bindparam, literal, literal_column, select
 
 from domain.lanes.resolving import Standing
 from domain.lanes.state import NO_LANE, Lane
@@ -18,7 +18,7 @@ MOST_MOVES: Final = 16
 _OTHER: Final = t.lanes.alias("other")
 _SESSION: Final = t.streams.alias("session")
 _SHARED: Final = (
-    select(literal_column("1"))
+    select(literal(1))
     .where(
         _OTHER.c.project_id == t.lanes.c.project_id,
         _OTHER.c.session_id == t.lanes.c.session_id,

@@ -326,4 +326,4 @@ _TOUCH: Final = Prepared(_touch)
 
 def _source(arrival: Arrival) -> dict[str, Any]:
     source = arrival.opening.source
-    return dict(source) if isinstance(source, dict) else {}
+    return cast("dict[str, Any]", source) if isinstance(source, dict) else {}

@@ -1,7 +1,7 @@
 """How does a lane stand in the views' tables?"""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic_core import from_json
 from sqlalchemy import bindparam, text
@@ -36,7 +36,8 @@ def lane_in(row: Any) -> Lane:  # noqa: ANN401 - a row of whatever joins `lanes`
         given[name] = _mapping(given[name])
     for name in _FLAGS:
         given[name] = bool(given[name])
-    return Lane(**given | {"hash": bytes(given["hash"])})
+    given["hash"] = bytes(given["hash"])
+    return Lane(**given)
 
 
 def bound_row(session_key: int, bound: Bound) -> tuple[object, ...]:
@@ -52,20 +53,16 @@ def _values(lane: Lane) -> tuple[object, ...]:
 
 def _mapping(stored: bytes) -> Mapping[str, object]:
     found: object = from_json(stored)
-    return found if isinstance(found, dict) else {}
+    return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
 
 
-def _columns(dialect: str) -> dict[str, Any]:
-    given: dict[str, Any] = {name: bindparam(name) for name in Lane._fields}
+def _columns(dialect: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
+    given: dict[str, Any] = {name: bindparam(name) for name in (*more, *Lane._fields)}
     return given | {"last_xid": text("0" if dialect == "sqlite" else XID)}
 
 
 INSERT_LANE: Final = PreparedRows(
-    lambda dialect: (
-        t.lanes.insert()
-        .values({name: bindparam(name) for name in _KEYS} | _columns(dialect))
-        .returning(t.lanes.c.last_xid)
-    ),
+    lambda dialect: t.lanes.insert().values(_columns(dialect, _KEYS)).returning(t.lanes.c.last_xid),
     (*_KEYS, *Lane._fields),
 )
 UPDATE_LANE: Final = PreparedRows(

@@ -15,7 +15,7 @@ from domain.lanes.resolving import (
     moved,
     resolve,
 )
-from domain.lanes.state import Lane
+from domain.lanes.state import Lane, LaneStatus
 from domain.state import Status
 
 OPENING = e.LaneOpened(
@@ -179,28 +179,40 @@ def test_what_stands_in_the_way_of_a_lane_moves_along_with_it() -> None:
 
 
 def test_every_situation_has_one_answer_and_time_is_in_none() -> None:
-    statuses = ("absent", "open", "suspended", "archived", "deleted", "purged")
-    for status, ended, mark, running, shared, suspended, lane_status, stuck, force in product(
-        statuses,
-        (None, "agent-close", "lane-reset"),
-        (None, "server-restarted"),
-        *((False, True),) * 3,
-        ("open", "moved", "pruned"),
-        (None, "stuck"),
-        (False, True),
-    ):
-        standing = Standing(
-            status=status,  # type: ignore[arg-type]
+    statuses: tuple[Status, ...] = (
+        "absent",
+        "open",
+        "suspended",
+        "archived",
+        "deleted",
+        "purged",
+    )
+    ends = (None, "agent-close", "lane-reset")
+    marks = (None, "server-restarted")
+    standings = [
+        Standing(
+            status=status,
             ended_because=ended,
             resume_reason=mark,
             is_running=running,
             is_shared=shared,
             is_suspended=suspended or status == "suspended",
         )
-        lane = LANE._replace(status=lane_status, suspended_reason=stuck)  # type: ignore[arg-type]
-        found = resolved(lane, standing, force_new=force)
-        assert found.created == (found.session_id == "new")
-        assert found.created <= any(isinstance(f, e.LaneBound | e.LaneReset) for f in found.facts)
-        assert not (found.heals and has_ended(standing))
-        if stuck or standing.is_suspended or force:
-            assert found.session_id == "new"
+        for status, ended, mark in product(statuses, ends, marks)
+        for running, shared, suspended in product((False, True), repeat=3)
+    ]
+    places: tuple[LaneStatus, ...] = ("open", "moved", "pruned")
+    lanes = [
+        LANE._replace(status=status, suspended_reason=stuck)
+        for status in places
+        for stuck in (None, "stuck")
+    ]
+    for standing, lane in product(standings, lanes):
+        for force in (False, True):
+            found = resolved(lane, standing, force_new=force)
+            assert found.created == (found.session_id == "new")
+            is_bound = any(isinstance(f, e.LaneBound | e.LaneReset) for f in found.facts)
+            assert is_bound or not found.created
+            assert not (found.heals and has_ended(standing))
+            if lane.suspended_reason or standing.is_suspended or force:
+                assert found.session_id == "new"

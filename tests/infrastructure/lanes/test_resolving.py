@@ -80,8 +80,11 @@ def test_a_source_finds_its_lane_and_its_session_again(store: Store) -> None:
 
 
 def test_a_hundred_at_once_open_one_session(store: Store) -> None:
+    def again(_: int) -> Resolved:
+        return resolve(store)
+
     with ThreadPoolExecutor(16) as threads:
-        found = list(threads.map(lambda _: resolve(store), range(100)))
+        found = list(threads.map(again, range(100)))
     assert len({each.session_id for each in found}) == 1
     assert sum(each.created for each in found) == 1
     with store.database.read() as connection:
@@ -93,8 +96,12 @@ def test_many_at_once_reset_a_suspended_lane_once(store: Store) -> None:
     first = resolve(store)
     store.append(turn("t1"), first.session_id)
     ask(store, first.found.lane_id, SuspendLane(reason="stuck"))
+
+    def again(_: int) -> Resolved:
+        return resolve(store)
+
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: resolve(store), range(24)))
+        found = list(threads.map(again, range(24)))
     assert sum(each.reason == "suspended" for each in found) == 1
     (session_id,) = {each.session_id for each in found}
     assert session_id != first.session_id
