@@ -40,6 +40,13 @@ def cut_off(server: Served, text: str = "tool: wait {}") -> str:
     return turn_id
 
 
+def resolved(server: Served) -> Json:
+    """Return which session a message of a chat belongs to."""
+    source = {"platform": "telegram", "chat_id": "99"}
+    found: Json = server.http.post("/lanes/resolve", json={"source": source}).json()
+    return found
+
+
 def pending(server: Served) -> Json | None:
     """Return what there is to go on with in the session."""
     found: Json | None = server.http.get("/sessions/s").json()["resume_pending"]
@@ -49,10 +56,16 @@ def pending(server: Served) -> Json | None:
 def test_a_session_that_three_servers_do_not_outlive_is_held_back(servers: Servers) -> None:
     server = servers.start()
     server.open()
+    lane = resolved(server)
     for _ in range(2):
+        in_lane = server.begun("tool: wait {}", lane["session_id"])
         turn_id = cut_off(server)
         server = servers.start()
         assert server.over(turn_id)["reason"] == RESTARTED
+        server.over(in_lane, lane["session_id"])
+        same = resolved(server)
+        assert (same["session_id"], same["reason"]) == (lane["session_id"], "resume-pending")
+    server.begun("tool: wait {}", lane["session_id"])
     server.begun("tool: wait {}")
     server.begun("later", on_busy="queue")
     server.kill()
@@ -61,6 +74,11 @@ def test_a_session_that_three_servers_do_not_outlive_is_held_back(servers: Serve
     refused = server.say("Hello")
 
     assert (refused.status_code, refused.json()["code"]) == (409, "session-suspended")
+    stuck = resolved(server)
+    assert (stuck["reason"], stuck["created"], stuck["had_activity"]) == ("suspended", True, True)
+    assert stuck["previous_session_id"] == lane["session_id"] != stuck["session_id"]
+    assert server.said("Hello", stuck["session_id"])["status"] == "completed"
+    assert resolved(server)["reason"] == "existing"
     assert server.http.get("/sessions/s").json()["status"] == "suspended"
     assert pending(server) is None
     (item,) = server.http.get("/sessions", params={"status": "suspended"}).json()["items"]

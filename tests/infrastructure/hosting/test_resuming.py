@@ -34,6 +34,7 @@ BEGUN = c.Record(
     )
 )
 CUT = c.InterruptTurn(turn_id="t1", reason="server-restarted")
+SHORTER: dict[str, JsonValue] = {"lanes": {"resume_fresh_s": 60}}
 QUEUED = c.Note(event=e.InputQueued(queue_id="q", request={}))
 
 
@@ -132,10 +133,9 @@ def test_what_lanes_have_is_looked_at_by_the_settings_of_their_project(database_
                 for number in (1, 2, 1 + LOOK_EACH):
                     await resuming.look(number, resumes=True)
                 assert log.counting.held == {"not-connected": 1}
-                shorter: dict[str, JsonValue] = {"lanes": {"resume_fresh_s": 60}}
                 change = Change(actor=None, now=0)
                 await log.write(
-                    lambda attempt: change_settings(attempt.connection, "default", shorter, change)
+                    lambda attempt: change_settings(attempt.connection, "default", SHORTER, change)
                 )
                 assert isinstance(log.now, SetClock)
                 log.now.at += 60 * SECOND
