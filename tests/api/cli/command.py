@@ -11,7 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from tests.api.cli.prepared import prepared
+
 PATIENCE_S = 30.0
+
+_SAME = {"PATH": os.environ["PATH"], "COLUMNS": "100", "PYTHONWARNINGS": "error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +53,28 @@ class Turnlog:
     @property
     def environment(self) -> dict[str, str]:
         """Return what the command finds in its environment."""
-        given = {
-            "HOME": str(self.home),
-            "PATH": os.environ["PATH"],
-            "COLUMNS": "100",
-            "PYTHONWARNINGS": "error",
-            "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true",
-        }
+        given = {**_SAME, "HOME": str(self.home), "TURNLOG_ALLOW_UNSAFE_DURABILITY": "true"}
         if self.database_url is not None:
             given["TURNLOG_DATABASE_URL"] = self.database_url
         return given | dict(self.more)
 
     def run(self, *arguments: str | Path) -> Outcome:
         """Run a command to its end."""
-        done = subprocess.run(
-            [sys.executable, "-m", "api.cli", *map(str, arguments)],
-            env=self.environment,
-            cwd=self.home,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr.decode())
+        environment = self.environment
+        if any(name.startswith("PYTHON") for name in self.more):  # it is for Python's own start
+            done = subprocess.run(
+                [sys.executable, "-m", "api.cli", *map(str, arguments)],
+                env=environment,
+                cwd=self.home,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=PATIENCE_S,
+                check=False,
+            )
+            return Outcome(done.returncode, done.stdout, done.stderr.decode())
+        process = prepared(*_SAME.items())
+        code, out, errors = process.run([*map(str, arguments)], environment, self.home, PATIENCE_S)
+        return Outcome(code, out, errors.decode())
 
     def well(self, *arguments: str | Path) -> Outcome:
         """Run a command that has nothing to complain about."""
