@@ -814,6 +814,27 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
             spared=_shape(pinned=_NUMBER, in_use=_NUMBER),
         ),
     ),
+    "Prune Project Lanes": (
+        "What was given up, or would be.",
+        _shape(
+            dry_run=_FLAG,
+            older_than_days={
+                "type": "integer",
+                "description": "So long lanes may rest; 0: for ever.",
+            },
+            before={
+                "type": ["string", "null"],
+                "format": "date-time",
+                "description": "That to which something came last before it went.",
+            },
+            pruned=_NUMBER,
+            lane_ids={"type": "array", "items": _TEXT},
+            remaining={"type": "integer", "description": "How many the next call would take."},
+            spared=_shape(
+                pinned=_NUMBER, suspended=_NUMBER, in_use=_NUMBER, resume_pending=_NUMBER
+            ),
+        ),
+    ),
     "Purge Session": (
         "What was said in it is gone, or would be: rows by table.",
         _with(

@@ -43,6 +43,7 @@ from api.routes import (
     lane_context,
     lane_messages,
     lane_platforms,
+    lane_pruning,
     lane_turns,
     lanes,
     metrics,
@@ -91,6 +92,7 @@ ROUTES: Final = (
     settings,
     lane_aliases,  # before lanes, of which none has this id
     lane_platforms,
+    lane_pruning,
     lane_messages,
     lanes,
     lane_context,

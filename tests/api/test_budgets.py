@@ -469,6 +469,7 @@ UNBOUNDED: Final = {
     "POST .../purge": "removes all of a session",
     "DELETE /sessions": "deletes many sessions",
     "POST /sessions/prune": "deletes many sessions",
+    "POST /lanes/prune": "gives up many lanes",
     "DELETE ": "deletes many sessions",
 }
 
