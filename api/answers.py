@@ -480,6 +480,7 @@ SCHEMAS: Final[dict[str, Json]] = {
                 reason=_TEXT,
                 bound_at=_TIME,
                 status=_TEXT,
+                archived_reason=_MAYBE,
                 title=_MAYBE,
                 updated_at={"type": ["string", "null"], "format": "date-time"},
             ),
@@ -576,7 +577,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         "description": "The turn runs, the input waits, or the answers are recorded.",
         **_with(
             _shape(
-                status={"type": "string", "enum": ["running", "queued", "answered"]},
+                status={"type": "string", "enum": ["running", "queued", "recalled", "answered"]},
                 readiness=_named("Readiness"),
                 **_HEAD,
             ),

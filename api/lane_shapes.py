@@ -62,6 +62,7 @@ def lane_session_shape(each: LaneSession) -> Shape:
         "reason": each.reason,
         "bound_at": rfc3339(each.bound_at),
         "status": each.status or "absent",
+        "archived_reason": each.archived_reason,
         "title": each.title,
         "updated_at": None if each.updated_at is None else rfc3339(each.updated_at),
     }

@@ -69,6 +69,7 @@ class LaneSession(NamedTuple):
     reason: str
     is_current: bool
     status: str | None
+    archived_reason: str | None
     title: str | None
     updated_at: int | None
 
@@ -83,6 +84,7 @@ def lane_sessions(
         select(
             t.lane_sessions,
             t.heads.c.status,
+            t.heads.c.archived_reason,
             t.heads.c.title,
             t.heads.c.updated_at,
         )
@@ -106,6 +108,7 @@ def lane_sessions(
             reason=row.reason,
             is_current=row.session_id == found.lane.session_id,
             status=row.status,
+            archived_reason=row.archived_reason,
             title=row.title,
             updated_at=row.updated_at,
         )

@@ -146,6 +146,7 @@ def test_what_became_of_a_lane_is_told(client: httpx.Client) -> None:
         (second["session_id"], True, "open"),
         (first["session_id"], False, "archived"),
     ]
+    assert [each["archived_reason"] for each in sessions] == [None, "lane-reset"]
     facts = client.get(f"{path}/events", params={"limit": 2}).json()
     assert [each["type"] for each in facts["items"]] == ["lane-opened", "lane-bound"]
     rest = client.get(f"{path}/events", params={"after": facts["next_after"]}).json()
