@@ -13,7 +13,7 @@ from infrastructure.lanes.rows import lane_in
 from infrastructure.prepared import Prepared
 
 MOST_MOVES: Final = 16
-"""So often at most is a lane followed to where it moved."""
+"""So far back at most is looked for the lanes whose conversation moved to one."""
 
 _OTHER: Final = t.lanes.alias("other")
 _SESSION: Final = t.streams.alias("session")
@@ -91,11 +91,16 @@ def find_lane(connection: Connection, project_id: str, lane_id: str) -> FoundLan
 
 
 def followed(connection: Connection, project_id: str, lane_id: str) -> FoundLane | None:
-    """Return the lane where what comes to this one belongs: itself, or where it moved."""
+    """Return the lane where what comes to this one belongs: itself, or where it moved.
+
+    However often it moved: to stop on the way would begin another conversation there.
+    """
     found = find_lane(connection, project_id, lane_id)
-    for _ in range(MOST_MOVES):
-        if found is None or found.lane.moved_to is None or not found.lane.follows:
-            break  # one that was opened again follows nothing
+    seen: set[str] = set()
+    while found is not None and found.lane.moved_to is not None and found.lane.follows:
+        if found.lane_id in seen:
+            break  # the views are damaged: no facts lead in a circle
+        seen.add(found.lane_id)  # one that was opened again follows nothing
         found = find_lane(connection, project_id, found.lane.moved_to)
     return found
 

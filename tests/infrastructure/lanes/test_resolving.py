@@ -180,6 +180,17 @@ def test_a_conversation_goes_on_where_it_moved_and_is_followed(store: Store) -> 
     assert resolve(store, TELEGRAM, force_new=True).found.lane.lane_key.endswith(":-100")
 
 
+def test_a_conversation_that_moved_often_is_still_one(store: Store) -> None:
+    first = resolve(store)
+    lane_id = first.found.lane_id
+    for number in range(20):
+        there: dict[str, JsonValue] = {"platform": "telegram", "chat_id": f"moved-{number}"}
+        move(store, lane_id, there)
+        lane_id = resolve(store, there).found.lane_id
+    found = resolve(store)
+    assert (found.session_id, found.found.lane_id) == (first.session_id, lane_id)
+
+
 def test_slack_without_a_workspace_is_moved_to_the_one_that_claims_it(store: Store) -> None:
     slack: dict[str, JsonValue] = {"platform": "slack", "chat_id": "D1", "user_id": "U1"}
     old = resolve(store, slack)
