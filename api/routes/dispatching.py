@@ -77,6 +77,7 @@ _NOTHING_SAID: Final = Read(
 )
 _BEGAN: Final = "This very message began a turn before; there is nothing to run."
 _WAITS: Final = "This very message waits for its turn already."
+_TAKEN_BACK: Final = "This very message waited before, and was taken back."
 _UNRECORDED: Final = frozenset({"no-such-session", "shutting-down"})
 
 
@@ -180,11 +181,12 @@ async def decided_before(
     done = await log.write(lambda attempt: dispatched_before(_request(log, asked, attempt)))
     if done is not None:
         return await _told(log, asked, done, by)
-    turn_id, queue_id = before.turn_id, before.queue_id
+    turn_id, queue_id, waits = before.turn_id, before.queue_id, _WAITS
     if queue_id is not None:
         known = await log.read(lambda connection: known_input(connection, target, queue_id))
         turn_id = None if known is None else known.turn_id
-    return await _said_before(log, asked, turn_id, queue_id, by)
+        waits = _TAKEN_BACK if known is not None and known.status == "recalled" else _WAITS
+    return await _said_before(log, asked, turn_id, (queue_id, waits), by)
 
 
 async def _told(log: Turnlog, asked: _Dispatch, done: Dispatched | Replayed, by: By) -> Response:
@@ -330,13 +332,13 @@ async def _begun_before(log: Turnlog, asked: _Dispatch, exists: MessageExists, b
     )
     if turn_id is None:
         raise exists
-    return await _said_before(log, asked, turn_id, None, by)
+    return await _said_before(log, asked, turn_id, (None, _WAITS), by)
 
 
 async def _said_before(
-    log: Turnlog, asked: _Dispatch, turn_id: str | None, queue_id: str | None, by: By
+    log: Turnlog, asked: _Dispatch, turn_id: str | None, queued: tuple[str | None, str], by: By
 ) -> Response:
-    """Tell which turn a message began that came before, or under which id it waits."""
+    """Tell which turn a message began that came before, or under which id it waits, or waited."""
 
     def look(connection: Connection) -> tuple[bytes, dict[str, str]]:
         found = moment(connection, asked.target)
@@ -344,7 +346,7 @@ async def _said_before(
         shape: Shape = {
             "decision": "queue" if turn_id is None else "started",
             "reason": "message-exists",
-            "explain": _WAITS if turn_id is None else _BEGAN,
+            "explain": queued[1] if turn_id is None else _BEGAN,
             "path": None,
             "history_from": None,
             "evict": None,
@@ -352,7 +354,7 @@ async def _said_before(
             "seat_id": None,
         }
         if turn_id is None:
-            shape["queue_id"] = queue_id
+            shape["queue_id"] = queued[0]
         else:
             turn = turn_view(connection, found, turn_id).turn
             shape |= {

@@ -180,6 +180,8 @@ async def answered(
 
 def queued(took: Took) -> Shape:
     """Return how an input waits: for its own turn, or to be told to the one that runs."""
+    if took.recalled:
+        return {"status": "recalled", "queue_id": took.queue_id}
     shape: Shape = {"status": "queued", "queue_id": took.queue_id}
     return shape if took.steers is None else shape | {"steers": took.steers}
 

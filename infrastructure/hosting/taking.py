@@ -107,17 +107,18 @@ class Taking:
         Raises:
             NoSuchSession: the session in which it came is gone.
         """
-        turn_id, queue_id, steers = before.turn_id, before.queue_id, None
+        turn_id, queue_id, known = before.turn_id, before.queue_id, None
         target = replace(target, session_id=before.session_id or target.session_id)
         if queue_id is not None:
             known = await self._log.read(lambda c: known_input(c, target, queue_id))
-            turn_id, steers = (None, None) if known is None else (known.turn_id, known.steers)
+            turn_id = None if known is None else known.turn_id
         waits = queue_id if turn_id is None else None
         return Took(
             dispatched=None,
             again=turn_id,
             queue_id=waits,
-            steers=steers,
+            steers=None if known is None else known.steers,
+            recalled=known is not None and known.status == "recalled",
             replayed=True,
             session_id=target.session_id,
         )

@@ -20,6 +20,7 @@ class Took:
         full: No harness could be started now: after so many seconds it is worth trying again.
         queue_id: The input waits under this id.
         steers: It waits to be told to this turn, which runs.
+        recalled: It waits no more: it was taken back.
         again: The turn that this request began when it came before.
         replayed: Whether it came before, and nothing comes of it now.
         session_id: The session in which it came before, if the request's key tells.
@@ -30,6 +31,7 @@ class Took:
     full: int | None = None
     queue_id: str | None = None
     steers: str | None = None
+    recalled: bool = False
     again: str | None = None
     replayed: bool = False
     session_id: str | None = None

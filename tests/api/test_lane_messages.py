@@ -139,6 +139,10 @@ def test_it_does_so_while_the_first_still_runs_or_waits(direct: Gateway) -> None
     assert again.json()["turn_id"] == begun.json()["turn_id"]
     assert again.json()["session_id"] == chat.session_id
     assert direct.waits("And?", "2") == queue_id
+    other = direct.waits("Never mind", "3")
+    chat.client.delete(f"{chat.path}/queue/{other}")
+    taken_back = direct.say("Never mind", "3").json()
+    assert (taken_back["status"], taken_back["queue_id"]) == ("recalled", other)
     stop(chat)
     eventually(lambda: users(chat), lambda found: len(found) == 2)
     late = eventually(lambda: direct.say("And?", "2"), lambda found: found.status_code == 200)
