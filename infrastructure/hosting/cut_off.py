@@ -44,7 +44,7 @@ def told_of_cut_off(connection: Connection, target: Target, done: Dispatched) ->
     start = None if done.ask.start is None else done.ask.start.event
     if not isinstance(done.decision, Begin) or not isinstance(start, e.TurnStarted):
         return None
-    if done.ask.rewind is not None or any(_is_ours(each.author) for each in start.messages):
+    if done.ask.rewind is not None or any(is_ours(each.author) for each in start.messages):
         return None
     if Step.INTERRUPT_LOST in done.decision.before:
         return CUT_OFF
@@ -77,5 +77,6 @@ def _marked_at(connection: Connection, target: Target, lane_id: str) -> int:
     return found.lane.resume_at if found.lane.resume_reason in KNOWN_REASONS else 0
 
 
-def _is_ours(author: object) -> bool:
+def is_ours(author: object) -> bool:
+    """Tell whether nobody said it, but turnlog itself, to have a turn go on."""
     return getattr(author, "subject_id", None) == AUTHOR["subject_id"]

@@ -110,10 +110,10 @@ class Departing:
         held = launching.here.checked_out(key)
         if held is not None:
             await launching.pool.release(held.seat, "history" if left.interrupted else "request")
-        if left.ended:
-            target = Target(project_id=key.project_id, session_id=key.session_id)
+        target = Target(project_id=key.project_id, session_id=key.session_id)
+        if left.ended and launching.compacting.of(target) is not None:
             by = departure.caller.actor
-            launching.here.spawn(launching.compacting.stop_anywhere(target, departure.because, by))
+            launching.here.spawn(launching.compacting.stop(target, departure.because, by))
 
 
 def _key(connection: Connection, place: tuple[str, str]) -> SeatKey:

@@ -10,6 +10,7 @@ from domain.messages import Message, parts_of, readable
 from domain.refusals import NothingToRetry
 from infrastructure.command_handler import Target
 from infrastructure.hosting.asking import Address
+from infrastructure.hosting.cut_off import is_ours
 from infrastructure.lanes.addressed import addressed_turns
 from infrastructure.reading.inputs import shared_fact
 from infrastructure.reading.sessions import session_head
@@ -30,7 +31,7 @@ class LastInput(NamedTuple):
 
 
 def last_input(connection: Connection, target: Target) -> LastInput:
-    """Return what was said last; what was only overheard is none of it.
+    """Return what was said last; what was only overheard is none of it, nor what nobody said.
 
     Raises:
         NothingToRetry: nothing is in sight.
@@ -43,12 +44,16 @@ def last_input(connection: Connection, target: Target) -> LastInput:
         if said:
             address = Address(turn.lane_id, turn.reply_to)
             return LastInput(turn.turn_id, _as_one(said), address)
-        break
     raise NothingToRetry
 
 
 def _said(started: e.TurnStarted) -> list[Message]:
-    return [message for message in started.messages if message.role == "user"]
+    """Return what people said; what turnlog itself says to have a turn go on is none of it."""
+    return [
+        message
+        for message in started.messages
+        if message.role == "user" and not is_ours(message.author)
+    ]
 
 
 def _as_one(said: list[Message]) -> JsonValue:

@@ -22,10 +22,17 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST /lanes/{lane_id}/dispatch, once more": Budget(15, 15, 17, 0),
     "DELETE /pool/{session_id}": Budget(7, 6, 2, 1),
     "POST .../readiness/accept": Budget(13, 8, 4, 1),
+    "POST /lanes/{lane_id}/retry": Budget(88, 73, 54, 2),
+    "POST /lanes/{lane_id}/reset": Budget(33, 31, 28, 2),
+    "POST /lanes/{lane_id}/switch": Budget(23, 22, 27, 1),
 }
 TIMED: Final[Mapping[str, str]] = {
     "POST .../approvals/{id}": "is answered while the turn goes on",
     "POST .../interrupt": "ends what runs, whatever that is doing",
+    "POST /lanes/{lane_id}/stop": "ends what runs, whatever that is doing",
+    "POST /lanes/{lane_id}/new": "is a reset",
+    "POST /lanes/{lane_id}/queue": "is a message to the lane",
+    "DELETE /lanes/{lane_id}/queue/{queue_id}": "as that of the session, which is read by its lane",
     "POST /lanes/messages": "as that of the lane, which is read by its source",
     "POST /lanes/dispatch": "as that of the lane, which is read by its source",
 }

@@ -107,6 +107,11 @@ async def passed_on(asking: Asking, to: str, **more: object) -> httpx.Response:
     return await asking.client.post(where, json={"text": "Hello", **more})
 
 
+async def of_lane(asking: Asking, command: str, **body: object) -> httpx.Response:
+    """Have the lane of the session's chat do something."""
+    return await asking.client.post(f"/lanes/{asking.known['lane']}/{command}", json=body)
+
+
 async def brought(asking: Asking) -> httpx.Response:
     """Bring a message of the session's chat, as a runner."""
     producer = {"id": f"runner-{asking.session}", "epoch": 1, "sequence": 1}
@@ -164,6 +169,9 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "POST /lanes/{lane_id}/dispatch, once more": brought,
     "DELETE /pool/{session_id}": lambda a: a.client.delete(f"/pool/{a.session}"),
     "POST .../readiness/accept": lambda a: a.post("/readiness/accept", {}),
+    "POST /lanes/{lane_id}/retry": lambda a: of_lane(a, "retry"),
+    "POST /lanes/{lane_id}/reset": lambda a: of_lane(a, "reset"),
+    "POST /lanes/{lane_id}/switch": lambda a: of_lane(a, "switch", session_id=a.session),
 }
 
 
@@ -231,7 +239,7 @@ def test_no_hosted_turn_costs_more_than_its_budget_however_long_its_session(
     assert above == []
     # A new harness is told all of the history, which is read in pages.
     grown = {name for name in long if long[name].statements > short[name].statements}
-    assert grown <= {"POST .../turns, cold"}
+    assert grown <= {"POST .../turns, cold", "POST /lanes/{lane_id}/retry"}
 
 
 def test_the_budgets_are_documented() -> None:
