@@ -1,6 +1,7 @@
 """What people have a lane do with its conversation: once, and never with another's."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -184,7 +185,8 @@ def test_the_same_command_at_the_same_time_is_done_once(chat: Chat) -> None:
     first = here.now.session_id
 
     with ThreadPoolExecutor(4) as people:
-        found = list(people.map(lambda _: here.do("reset", message_id="m1"), range(8)))
+        asked = [people.submit(here.do, "reset", message_id="m1") for _ in range(8)]
+        found = [each.result() for each in asked]
 
     assert len({each["session_id"] for each in found}) == 1
     assert found[0]["previous_session_id"] == first
@@ -287,13 +289,21 @@ def test_a_branch_goes_on_here_or_elsewhere_and_the_session_stays(chat: Chat) ->
     assert here.ask("branch", here=False).status_code == 422
 
 
-def test_a_lane_that_is_not_there_does_nothing(chat: Chat) -> None:
-    nowhere = Place(chat, "0" * 32)
-    for command, body in (
-        ("reset", {}),
-        ("suspend", {"reason": "x"}),
-        ("switch", {"title": "x"}),
-        ("branch", {}),
-        ("move", {"source": {"platform": "telegram", "chat_id": "2"}}),
-    ):
-        assert problem(nowhere.ask(command, **body))[:2] == (404, "no-such-lane")
+def test_another_projects_lane_is_on_no_route_told_from_one_that_never_was(
+    server: Served, chat: Chat, project: str
+) -> None:
+    described = chat.client.get(f"{server.url}/openapi.json").json()
+    with server.client(f"{project}-of-others") as others:
+        theirs = place(replace(chat, client=others)).lane_id
+    asked: set[str] = set()
+    for path, item in described["paths"].items():
+        below = path.removeprefix("/v1/projects/{project_id}")
+        for method, operation in item.items() if below.startswith("/lanes/{lane_id}") else ():
+            content = operation.get("requestBody", {}).get("content", {})
+            body = content.get("application/json", {}).get("example")
+            for lane_id in (theirs, "0" * 32):
+                url = below.format(lane_id=lane_id, queue_id="q")
+                answer = chat.client.request(method, url, json=body)
+                assert problem(answer)[:2] == (404, "no-such-lane"), (method, below)
+            asked.add(below)
+    assert len(asked) >= 18
