@@ -87,8 +87,6 @@ def test_what_is_undone_and_repeated_is_what_was_for_the_agent(group: Gateway) -
 def test_it_waits_for_the_turn_that_runs_and_keeps_its_place(direct: Gateway) -> None:
     direct.post({"text": WAITS, "message_id": "1"}, {"Prefer": "respond-async"})
     chat = direct.chat()
-    turn_id = str(chat.read()["turn_id"])
-    eventually(lambda: chat.turn(turn_id), lambda turn: bool(turn.get("open_calls")))
     for number, text in enumerate(["one", "two"]):
         direct.waits(f"{text} aside", f"a{number}", run=False)
     direct.waits("three", "2")
