@@ -55,12 +55,12 @@ export function readText(url, accept, signal = null) {
 }
 
 /**
- * Return what a POST answers, and as `tag` the version of the session that it is about; with `tag`
+ * Return what a POST, or another `method`, answers, and as `tag` the version of the session that it is about; with `tag`
  * given it is refused if the session has gone on since.
  */
-export async function send(url, body, tag = null) {
+export async function send(url, body, tag = null, method = "POST") {
   const headers = { "Content-Type": "application/json", ...(tag ? { "If-Match": tag } : {}) };
-  const answer = await ask(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = await ask(url, { method, headers, body: JSON.stringify(body) });
   return { ...parse(await answer.text()), tag: answer.headers.get("ETag") };
 }
 

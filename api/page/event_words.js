@@ -117,9 +117,12 @@ export function recordedBy(event) {
   return names.length > 0 ? names.join(", ") : null;
 }
 
-/** Return who recorded an event if it was not just whoever sits at this machine. */
+/** Return who recorded an event if it was not just whoever sits at this machine; of a turn that came
+ * by a lane, who spoke there. */
 export function notableBy(event) {
-  return event.actor && event.actor !== "local" ? event.actor : null;
+  const author = event.lane_id ? event.data?.messages?.[0]?.author : null;
+  const names = [author?.display ?? author?.subject_id, event.actor === "local" ? null : event.actor];
+  return names.filter(Boolean).join(", ") || null;
 }
 
 function named(first, ...others) {

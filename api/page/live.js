@@ -28,6 +28,34 @@ const LISTED = [
   "rewind-reverted",
 ].join(",");
 
+/** What changes a list of lanes: facts of theirs, and of the sessions that they have. */
+export const OF_LANES = [
+  "lane-opened",
+  "lane-bound",
+  "lane-reset",
+  "lane-suspended",
+  "lane-switched",
+  "lane-resume-marked",
+  "lane-resume-cleared",
+  "lane-moved",
+  "lane-pinned",
+  "lane-pruned",
+  "session-renamed",
+  "session-archived",
+  "session-unarchived",
+  "session-deleted",
+  "session-restored",
+  "session-purged",
+  "session-suspended",
+  "session-unsuspended",
+  "resume-marked",
+  "resume-cleared",
+  "turn-started",
+  "turn-completed",
+  "turn-failed",
+  "turn-interrupted",
+].join(",");
+
 /**
  * Follow a session from a version on: `arrived(event)` for each event once and in order, `state` is
  * told `live`, `connecting` or `paused`. Returns what stops it.
@@ -45,8 +73,11 @@ export function followSession(place, after, { arrived, state }) {
   });
 }
 
-/** Follow a project: `happened()` when its list of sessions may be another. Returns what stops it. */
-export function followProject(project, happened) {
+/**
+ * Follow a project: `happened()` when its list of sessions may be another; or what else `types` tell
+ * of, if `concerns(event)`. Returns what stops it.
+ */
+export function followProject(project, happened, { types = LISTED, concerns = () => true } = {}) {
   let timer = null;
   const soon = () => {
     timer ??= setTimeout(() => {
@@ -54,8 +85,11 @@ export function followProject(project, happened) {
       happened();
     }, CALM_MS);
   };
-  const url = address({ project }, "/events/stream", { after: "latest", types: LISTED });
-  const stop = follow(() => url, () => {}, { synced: soon, event: soon });
+  const url = address({ project }, "/events/stream", { after: "latest", types });
+  const stop = follow(() => url, () => {}, {
+    synced: soon,
+    event: (frame) => concerns(parse(frame.data)) && soon(),
+  });
   return () => {
     clearTimeout(timer);
     stop();

@@ -6,7 +6,7 @@ import { GROUPS } from "./event_words.js";
 import { once } from "./latest.js";
 import { PANES } from "./moving.js";
 import { complain } from "./notices.js";
-import { canBe, follow } from "./place.js";
+import { canBe, follow, hashOf, lanePlace, sessionPlace } from "./place.js";
 import { openSession } from "./session.js";
 import { showLive, showName } from "./session_head.js";
 
@@ -14,48 +14,78 @@ let session = null;
 
 const places = follow((place) => show(place));
 const go = (change, kind) => places.go(change, kind);
-const list = once(async () => (await import("./sessions.js")).sessionList(go));
-let listShown = false;
+const LISTS = {
+  "list-view": once(async () => (await import("./sessions.js")).sessionList(go)),
+  "lanes-view": once(async () => (await import("./lanes.js")).laneList(go)),
+  "lane-view": once(async () => (await import("./lane.js")).laneView()),
+};
+let listShown = null;
 
 function show(place) {
   const inSession = place.session !== null;
-  byId("list-view").hidden = inSession;
+  const list = listOf(place);
+  for (const id of Object.keys(LISTS)) byId(id).hidden = id !== list;
   byId("session-view").hidden = !inSession;
   byId("home").href = `#/${encodeURIComponent(place.project)}`;
+  showViews(place);
   if (!inSession || (session && !session.is(place))) {
     session?.close();
     session = null;
   }
   if (!canBe(place)) return noSuchPlace(place);
-  if (!inSession) return showList();
+  if (!inSession) return showList(list);
   hideList();
   if (session) session.show(place);
   else session = openSession(place, go);
   return undefined;
 }
 
-async function showList() {
-  listShown = true;
-  const shown = await list();
+/** Return the view of a place that is in no session: a list, or a lane. */
+function listOf({ session, lanes, lane }) {
+  if (session !== null) return null;
+  if (!lanes) return "list-view";
+  return lane === null ? "lanes-view" : "lane-view";
+}
+
+function showViews({ project, session, lanes }) {
+  byId("views").hidden = session !== null;
+  byId("project").value = project;
+  for (const [id, place, chosen] of [
+    ["to-sessions", sessionPlace(project, null), !lanes],
+    ["to-lanes", lanePlace(project), lanes],
+  ]) {
+    byId(id).href = hashOf(place);
+    if (chosen) byId(id).setAttribute("aria-current", "true");
+    else byId(id).removeAttribute("aria-current");
+  }
+}
+
+async function showList(name) {
+  if (listShown !== name) hideList();
+  listShown = name;
+  const shown = await LISTS[name]();
   // The reader may have gone on while its script came.
-  if (listShown) shown.show(places.current);
+  if (listShown === name) shown.show(places.current);
 }
 
 async function hideList() {
-  if (!listShown) return;
-  listShown = false;
+  if (listShown === null) return;
+  const list = LISTS[listShown];
+  listShown = null;
   (await list()).hide();
 }
 
 function noSuchPlace(place) {
   hideList();
-  showName(place.session ?? place.project);
+  showName(place.lane ?? place.session ?? place.project);
   showLive("off");
   complain(
-    new Problem({
-      title: place.session === null ? "There is no such project" : "There is no such session",
-      detail: "An id has letters, digits, dots, hyphens and underscores, 128 at most.",
-    }),
+    place.lane === null
+      ? new Problem({
+          title: place.session === null ? "There is no such project" : "There is no such session",
+          detail: "An id has letters, digits, dots, hyphens and underscores, 128 at most.",
+        })
+      : new Problem({ title: "There is no such lane", detail: "Its id has 32 digits, 0 to 9 and a to f." }),
   );
 }
 
@@ -77,7 +107,8 @@ const KEYS = [
     `The ${pane} pane`,
     () => session && go({ pane: pane === "transcript" ? null : pane }),
   ]),
-  ["/", "Find a session", () => find()],
+  ["/", "Find a session, or a lane", () => find()],
+  ["l", "The lanes, or the sessions", () => toOtherList()],
   ["d", "Dark or light", () => changeTheme()],
 ];
 
@@ -93,8 +124,14 @@ async function help() {
 }
 
 function find() {
-  go({ session: null });
-  byId("find").elements.q.focus();
+  const { lanes } = places.current;
+  go({ session: null, lane: null });
+  byId(lanes ? "find-lane" : "find").elements.q.focus();
+}
+
+function toOtherList() {
+  const { project, lanes } = places.current;
+  go(lanes ? sessionPlace(project, null) : lanePlace(project));
 }
 
 function pressed(event) {
@@ -138,6 +175,9 @@ function wire() {
   const types = byId("types");
   for (const [name, words] of GROUPS) types.append(el("option", { value: name }, words));
   types.addEventListener("change", () => session?.filter(types.value || null));
+  byId("project").addEventListener("change", (event) => {
+    go({ project: event.target.value.trim() || "default", session: null, lane: null });
+  });
   addEventListener("keydown", pressed);
   addEventListener("unhandledrejection", (event) => complain(event.reason));
 }

@@ -1,26 +1,42 @@
 // Where is the reader? In the address, so that links work and Back goes back.
 //
-// `#/project` is a list of sessions, `#/project/session` one of them; the rest is in the query.
+// `#/project` is a list of sessions, `#/project/session` one of them; `#/project/~lanes` is a list of
+// lanes, `#/project/~lanes/lane` one of them: no session's id begins so. The rest is in the query.
 
 const PROJECT = "default";
 const CALM_MS = 150;
-const NAMES = ["at", "pane", "from", "to", "show", "types", "q", "in", "status"];
+const LANES = "~lanes";
+const SESSION_NAMES = ["at", "pane", "from", "to", "show", "types"];
 const LIST_NAMES = ["q", "in", "status"];
+const LANE_LIST_NAMES = ["q", "platform", "status"];
+const NAMES = [...new Set([...SESSION_NAMES, ...LIST_NAMES, ...LANE_LIST_NAMES])];
 const VERSIONS = ["at", "from", "to"];
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const LANE_ID = /^[0-9a-f]{32}$/;
 
 /** Return whether a place can be at all: any other id would be another address altogether. */
-export function canBe({ project, session }) {
-  return ID.test(project) && (session === null || ID.test(session));
+export function canBe({ project, session, lane }) {
+  return ID.test(project) && (session === null || ID.test(session)) && (lane === null || isLane(lane));
+}
+
+/** Return whether this is a lane's id, as far as one can see. */
+export function isLane(id) {
+  return typeof id === "string" && LANE_ID.test(id);
 }
 
 /** Return the place that an address names; what makes no sense in it is left out. */
 export function placeOf(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [project, session] = path.split("/").map(decoded);
+  const [project, second, third] = path.split("/").map(decoded);
   const query = new URLSearchParams(search);
-  const place = { project: project || PROJECT, session: session || null };
+  const lanes = second === LANES;
+  const place = {
+    project: project || PROJECT,
+    session: lanes ? null : second || null,
+    lanes,
+    lane: lanes ? third || null : null,
+  };
   for (const name of NAMES) {
     const value = query.get(name) || null;
     place[name] = VERSIONS.includes(name) ? version(value) : value;
@@ -30,8 +46,9 @@ export function placeOf(hash) {
 
 /** Return the address of a place. */
 export function hashOf(place) {
-  const parts = [place.project, place.session].filter((part) => part !== null);
-  const names = place.session === null ? LIST_NAMES : NAMES.filter((n) => !LIST_NAMES.includes(n));
+  const within = place.lanes ? [LANES, place.lane] : [place.session];
+  const parts = [place.project, ...within].filter((part) => part !== null);
+  const names = namesOf(place);
   const given = names.filter((name) => place[name] !== null && place[name] !== undefined);
   const query = new URLSearchParams(given.map((name) => [name, place[name]])).toString();
   return `#/${parts.map(encodeURIComponent).join("/")}${query ? `?${query}` : ""}`;
@@ -40,6 +57,11 @@ export function hashOf(place) {
 /** Return the place of a session as it is now, or as it was at a version. */
 export function sessionPlace(project, session, at = null) {
   return { ...placeOf(""), project, session, at };
+}
+
+/** Return the place of a project's lanes, or of one of them. */
+export function lanePlace(project, lane = null) {
+  return { ...placeOf(""), project, lanes: true, lane };
 }
 
 /** Keep the address and what is shown the same; `show` draws a place. */
@@ -81,6 +103,12 @@ export function follow(show) {
       show(current);
     },
   };
+}
+
+/** Return what else of a place its address says. */
+function namesOf({ session, lanes, lane }) {
+  if (lanes) return lane === null ? LANE_LIST_NAMES : [];
+  return session === null ? LIST_NAMES : SESSION_NAMES;
 }
 
 function decoded(part) {

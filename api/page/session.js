@@ -99,7 +99,7 @@ export function openSession(first, go) {
   const readSession = latest(async (signal) => {
     try {
       const session = await read(address(where, ""), signal);
-      showSession(session);
+      showSession(where.project, session);
       if (readiness?.ready !== session.ready) readiness = { ready: session.ready, reasons: [] };
       showReadiness(readiness);
     } catch (error) {

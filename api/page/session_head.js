@@ -1,6 +1,7 @@
 // What stands above a session: its name, whether it is live, whether it is ready.
 
 import { byId, count, el, fill } from "./dom.js";
+import { hashOf, isLane, lanePlace } from "./place.js";
 
 const LIVE = {
   live: "live",
@@ -9,20 +10,29 @@ const LIVE = {
   off: "not live",
 };
 
-/** Show a session's name, and how it stands. */
-export function showSession(session) {
+/** Show a session's name, how it stands, and the lane that it belongs to. */
+export function showSession(project, session) {
   const title = session.title || session.session_id;
+  const chips = byId("session-chips");
+  const focused = chips.contains(document.activeElement);
   document.title = `${title} - turnlog`;
   fill(byId("session-title"), title);
   fill(
-    byId("session-chips"),
+    chips,
     session.title && el("span", { class: "id" }, session.session_id),
     session.status !== "open" && el("span", { class: "chip" }, session.status),
     session.archived_reason && el("span", { class: "chip" }, session.archived_reason),
     session.pinned && el("span", { class: "chip" }, "pinned"),
     session.turn_status && el("span", { class: "chip" }, `turn ${session.turn_status}`),
     session.open_gates > 0 && el("span", { class: "chip" }, count(session.open_gates, "approval")),
+    isLane(session.source?.lane_id) && lane(project, session.source),
   );
+  if (focused) chips.querySelector("a")?.focus();
+}
+
+function lane(project, { lane_id: id, platform }) {
+  const named = typeof platform === "string" ? `lane: ${platform}` : "lane";
+  return el("a", { href: hashOf(lanePlace(project, id)), title: `Lane ${id}` }, named);
 }
 
 /** Show only the name that the address has, until more is known. */

@@ -67,15 +67,11 @@ export function sessionList(go) {
     choose();
   });
   more.addEventListener("click", () => load(following));
-  byId("project").addEventListener("change", (event) => {
-    go({ project: event.target.value.trim() || "default", session: null });
-  });
 
   return {
     show(next) {
       place = next;
       document.title = "Sessions - turnlog";
-      byId("project").value = place.project;
       const words = form.elements.q;
       if (words !== document.activeElement) words.value = place.q ?? "";
       const typed = !begun && words.value.trim() !== (place.q ?? "");

@@ -25,6 +25,38 @@ TITLES: Final = (
     ("search-index", "Index the handbook for search"),
 )
 
+CHATS: Final[Sequence[tuple[Json, str]]] = (
+    (
+        {
+            "platform": "slack",
+            "chat_type": "channel",
+            "chat_id": "C024BE91L",
+            "chat_name": "standup",
+            "scope_id": "T024BE7LD",
+            "user_id": "U7",
+            "user_name": "Bob",
+        },
+        "What is left for the release",
+    ),
+    (
+        {"platform": "whatsapp", "chat_id": "4915", "user_id": "4915", "user_name": "Carol"},
+        "Invoice 2291 was paid twice",
+    ),
+    (
+        {
+            "platform": "telegram",
+            "chat_type": "group",
+            "chat_id": "-1002285219667",
+            "chat_name": "Garden club",
+            "thread_id": "17585",
+            "user_id": "42",
+            "user_name": "Alice",
+        },
+        "Which soil do roses like",
+    ),
+)
+AUTHOR: Final[Json] = {"subject_id": "42", "display": "Alice"}
+
 
 def main() -> None:
     """Record some sessions, and take the pictures."""
@@ -34,6 +66,8 @@ def main() -> None:
         with served("sqlite", url) as server, chromium() as browser:
             with server.client("default") as client:
                 record(client)
+            with server.client("chats") as client:
+                record_lanes(client)
             take(browser, server)
 
 
@@ -48,6 +82,27 @@ def record(client: httpx.Client) -> None:
         add(client, SESSION, sequence, *turn)
     client.post(f"/sessions/{SESSION}/rewind", json={"turns": 1})
     add(client, SESSION, 4, *_changed_one())
+
+
+def record_lanes(client: httpx.Client) -> None:
+    """Record conversations of some chats; one is suspended, one runs, one was begun anew."""
+    answers = [
+        client.post("/lanes/resolve", json={"source": source, "open": {"title": title}}).json()
+        for source, title in CHATS
+    ]
+    for answer, (source, title) in zip(answers, CHATS, strict=True):
+        author = {"subject_id": source["user_id"], "display": source["user_name"]}
+        asked = started("t1", f"{title}?", author=author)
+        asked["data"] |= {"lane_id": answer["lane_id"], "reply_to": "1001"}
+        events = (asked, said("t1", "I am on it."), completed("t1"))
+        add(client, answer["session_id"], 1, *events)
+    standup, bill, garden = (f"/lanes/{answer['lane_id']}" for answer in answers)
+    client.patch(standup, json={"pinned": True})
+    client.post(f"{bill}/suspend", json={"reason": "stuck"})
+    anew = client.post(f"{garden}/reset", json={"open": {"title": "Who waters in August"}}).json()
+    asked = started("t1", "Who waters in August?", author=AUTHOR)
+    asked["data"] |= {"lane_id": answers[2]["lane_id"], "reply_to": "1002"}
+    add(client, anew["session_id"], 1, asked)
 
 
 def _checked() -> Sequence[Json]:
@@ -112,6 +167,12 @@ def take(browser: Browser, server: Served) -> None:
         _opened(reader, "?at=18&pane=changes")
         expect(reader["#pane-changes .diff"]).not_to_be_empty()
         shoot(reader, "changes")
+    with reading(browser, server.url, "chats", SCREEN) as reader:
+        reader.open()
+        expect(reader["#sessions li"]).to_have_count(len(CHATS))
+        reader["#to-lanes"].click()
+        expect(reader["#lanes li"]).to_have_count(len(CHATS))
+        shoot(reader, "lanes")
     with reading(browser, server.url, "default", NARROW) as reader:
         _opened(reader, "?at=11")
         shoot(reader, "narrow")
