@@ -78,6 +78,7 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.LineageTooDeep: "lineage-too-deep",
     r.ImportConflict: "import-conflict",
     r.NoSuchLane: "no-such-lane",
+    r.LaneDamaged: "lane-damaged",
     r.LaneIsSuspended: "lane-suspended",
     r.LaneExists: "lane-exists",
     r.AmbiguousSession: "ambiguous-session",

@@ -146,6 +146,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "The session is damaged (whoever reads it is told `session-damaged`), so no turn can "
         "begin, nor can its history be summed up. `turnlog rebuild` makes what is lost again.",
     ),
+    "lane-damaged": ProblemType(
+        409,
+        "The lane is damaged",
+        "give-up",
+        "What the log keeps at hand of the lane is lost. Its facts are there: `turnlog rebuild "
+        "--all` makes the rest of them again.",
+    ),
     "no-such-lane": ProblemType(
         404,
         "There is no such lane",

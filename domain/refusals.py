@@ -507,6 +507,15 @@ class NoSuchLane(Refusal):
         super().__init__("there is no such lane in this project")
 
 
+class LaneDamaged(Refusal):
+    """The lane's facts are there, and what is kept of it is lost."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "what is kept of the lane is lost; an operator runs: turnlog rebuild --all"
+        )
+
+
 class LaneIsSuspended(Refusal):
     """Nothing is gone on with in the lane; whoever comes next gets a new session."""
 

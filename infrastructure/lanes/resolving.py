@@ -21,7 +21,7 @@ from domain.lanes.adoption import Candidate, may_adopt
 from domain.lanes.pruning import DAY_US
 from domain.lanes.resolving import Resolution, Standing
 from domain.raw_json import RawJson, dumped
-from domain.refusals import NoSuchSession, TurnInProgress
+from domain.refusals import LaneDamaged, NoSuchSession, TurnInProgress
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, CommandHandler, Target, mint
 from infrastructure.commit import Contended
@@ -37,6 +37,7 @@ from infrastructure.lanes.lookup import (
 from infrastructure.lanes.writing import LaneWriting
 from infrastructure.prepared import Prepared
 from infrastructure.reading.sessions import session
+from infrastructure.recorder import find_key
 from infrastructure.runner import Attempt
 
 TOUCHED_US: Final = 1_000_000
@@ -186,10 +187,13 @@ class Lanes:
 
         Raises:
             Contended: another writer came first.
+            LaneDamaged: the log has the lane's facts, and what is kept of it is lost.
         """
         project_id, lane_id = place
         if found is not None and not events:
             return found
+        if found is None and attempt.patient:
+            _check_kept(attempt.connection, place)
         lane = before = lane_or_none(found)
         facts: list[LaneFact] = []
         for event in events:
@@ -197,18 +201,22 @@ class Lanes:
             facts.append(made)
             lane = folded(lane, [made]).lane
         if facts:
-            self._log.append(
-                LaneWriting(
-                    commit=attempt.commit,
-                    session_key=None if found is None else found.key,
-                    project_id=project_id,
-                    session_id=stream_name(lane_id),
-                    seen=before.version,
-                    facts=[each.recorded for each in facts],
-                    lane=lane,
-                    bound=folded(before, facts).bound,
-                )
+            writing = LaneWriting(
+                commit=attempt.commit,
+                session_key=None if found is None else found.key,
+                project_id=project_id,
+                session_id=stream_name(lane_id),
+                seen=before.version,
+                facts=[each.recorded for each in facts],
+                lane=lane,
+                bound=folded(before, facts).bound,
             )
+            try:
+                self._log.append(writing)
+            except Contended:
+                if attempt.connection.dialect.name == "sqlite":  # where nothing is tried again
+                    _check_kept(attempt.connection, place)
+                raise
         now = find_lane(attempt.connection, project_id, lane_id)
         assert now is not None  # noqa: S101 - just written
         return now
@@ -295,6 +303,18 @@ class Lanes:
         )
         target = Target(project_id=arrival.project_id, session_id=decided.session_id)
         self._handler.carry_out(attempt, target, [opened], caller=caller)
+
+
+def _check_kept(connection: Connection, place: tuple[str, str]) -> None:
+    """Tell a lane of which nothing is kept from one that another has opened just now.
+
+    Raises:
+        LaneDamaged: the log has its facts.
+    """
+    project_id, lane_id = place
+    in_log = find_key(connection, project_id, stream_name(lane_id)) is not None
+    if in_log and find_lane(connection, project_id, lane_id) is None:
+        raise LaneDamaged
 
 
 def new_session_id(now: int) -> str:

@@ -52,7 +52,11 @@ def _values(lane: Lane) -> tuple[object, ...]:
 
 
 def _mapping(stored: bytes) -> Mapping[str, object]:
-    found: object = from_json(stored)
+    """Return what is stored; nothing of what cannot be read, so that all others are listed."""
+    try:
+        found: object = from_json(stored)
+    except ValueError:
+        return {}
     return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
 
 

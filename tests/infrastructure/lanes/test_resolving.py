@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from sqlalchemy import func, select, text
 
 from domain import commands as c
@@ -9,6 +10,7 @@ from domain.json_text import JsonValue, dump
 from domain.lanes.decide import LaneCommand, MarkResume, PruneLane, SuspendLane, decide
 from domain.lanes.project_aliases import read_project_aliases
 from domain.lanes.source import read_source
+from domain.refusals import LaneDamaged
 from infrastructure import tables as t
 from infrastructure.lane_aliases import replace_aliases
 from infrastructure.lanes.arriving import arrival, arrival_at
@@ -241,8 +243,18 @@ def test_a_lane_that_is_lost_from_the_views_is_folded_anew(store: Store) -> None
     first = resolve(store)
     with store.database.write() as connection:
         connection.execute(text("DELETE FROM lanes"))
+    with pytest.raises(LaneDamaged):  # and no other conversation is begun
+        resolve(store)
     rebuild(store.database, store.runner)
     assert resolve(store).session_id == first.session_id
+
+
+def test_a_lane_whose_source_is_kept_unreadably_keeps_its_session(store: Store) -> None:
+    first = resolve(store)
+    with store.database.write() as connection:
+        connection.execute(t.lanes.update().values(source=b"\x00{", policy=b""))
+    found = resolve(store)
+    assert (found.session_id, found.found.lane.source) == (first.session_id, {})
 
 
 def test_the_chain_of_a_lane_is_verified(store: Store) -> None:
