@@ -165,7 +165,7 @@ async def list_lanes(
         ascending=order == "asc",
         limit=limit + 1,
     )
-    found = await log.read(lambda connection: lanes(connection, query))
+    found = await log.read(lambda connection: lanes(connection, query), long=query.is_long)
     shown = found[:limit]
     more = len(found) > limit
     return _answer(

@@ -32,6 +32,14 @@ class LaneQuery:
     ascending: bool = False
     limit: int = 50
 
+    @property
+    def is_long(self) -> bool:
+        """Tell whether all lanes of a project may be looked through to find the few."""
+        if self.lane_key is not None or self.session_id is not None:
+            return False
+        filtered = self.platform is not None or self.pinned is not None
+        return filtered or self.status not in {"open", "all"}
+
 
 def lanes(connection: Connection, query: LaneQuery) -> Sequence[FoundLane]:
     """Return a page of lanes."""
