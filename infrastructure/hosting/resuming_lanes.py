@@ -25,6 +25,8 @@ from infrastructure.reading.sessions import session_head
 
 LOOK_EACH: Final = 5
 """In every so many rounds, all of it is looked at; the first one is one of them."""
+CLEAR_EACH: Final = 30
+"""As often where nothing is gone on with."""
 _LOGGER: Final = logging.getLogger("turnlog")
 
 
@@ -45,7 +47,7 @@ class LaneResuming:
         Unless it `resumes`, marks are only taken away that are too old.
         """
         connected = self._hosting.connected_now()
-        if self._again or number % LOOK_EACH == 1:
+        if self._again or number % (LOOK_EACH if resumes else CLEAR_EACH) == 1:
             await self._see_to_all(None, resumes=resumes)
         elif connected and resumes:
             await self._see_to_all(connected, resumes=True)

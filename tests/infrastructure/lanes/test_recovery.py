@@ -1,5 +1,7 @@
 """A lane keeps its session while something was cut off in it, until a turn ends well."""
 
+from typing import Any
+
 import pytest
 
 from domain import commands as c
@@ -12,6 +14,7 @@ from infrastructure.lanes.platforms import connected_platforms, platforms, set_c
 from infrastructure.lanes.recovery import After, CutOff, page, why_held_back
 from infrastructure.rebuilding import rebuild
 from infrastructure.verification import verify_all
+from tests.conftest import NewDatabase
 from tests.infrastructure.lanes.arrivals import TELEGRAM, resolve
 from tests.infrastructure.lanes.test_resolving import ask, carry_out, now
 from tests.infrastructure.writing import SECOND, Store, opened, propose
@@ -197,6 +200,32 @@ def test_a_session_that_its_lane_left_is_not_gone_on_with(store: Store) -> None:
     carry_out(store, first.session_id, c.InterruptTurn(turn_id="t1", reason="server-restarted"))
     assert [each.held for each in found(store)] == ["left"]
     assert why(store, lane_id) is None
+
+
+def test_it_takes_as_many_statements_for_many_as_for_one(new_database: NewDatabase) -> None:
+    with opened(new_database("sqlite")) as store:
+
+        def counted() -> tuple[int, int]:
+            seen: list[str] = []
+            with store.database.read() as connection:
+                raw: Any = connection.connection.driver_connection
+                raw.set_trace_callback(seen.append)
+                some, after = page(connection, store.clock.at, After())
+                more, end = page(connection, store.clock.at, after or After())
+                raw.set_trace_callback(None)
+            assert end is None
+            return len(some) + len(more), len(seen)
+
+        counts: list[tuple[int, int]] = []
+        for number in range(12):
+            first = resolve(store, {**TELEGRAM, "chat_id": str(number)})
+            if number % 2:
+                cut_off(store, first.session_id, "t1", first.found.lane_id)
+            else:
+                ask(store, first.found.lane_id, MARK)
+            counts.append(counted())
+        assert [pending for pending, _ in counts] == list(range(1, 13))
+        assert len({statements for _, statements in counts}) == 1
 
 
 def test_a_gateway_that_never_said_so_is_not_there(store: Store) -> None:
