@@ -15,6 +15,7 @@ from api.cli import (
     commands_deciding,
     commands_history,
     commands_keeping,
+    commands_laning,
     commands_reading,
     commands_removing,
     commands_taking,
@@ -38,6 +39,7 @@ app = typer.Typer(
 for commands in (
     commands_taking,
     commands_reading,
+    commands_laning,
     commands_deciding,
     commands_history,
     commands_removing,

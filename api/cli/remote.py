@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from api.cli.failures import UNFIT, Failure
+from api.cli.remote_lanes import RemoteLanes
 from api.cli.wanted import (
     AcceptWanted,
     AuditFilter,
@@ -48,6 +49,7 @@ class Remote:
         self._base: Final = f"{self._url}/v1/projects/{quote(project_id, safe='')}"
         # Servers are on this machine: what the environment says of proxies is not about them.
         self._opener: Final = build_opener(ProxyHandler({}))
+        self.lanes: Final = RemoteLanes(self._document, self._pages)
 
     def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
         """Yield sessions, newest activity first."""

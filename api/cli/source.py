@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from api.cli.lane_source import LaneSource
 from api.cli.opening import the_log
 from api.cli.remote import Remote
 from api.cli.stored import Stored
@@ -27,6 +28,11 @@ from api.cli.wanted import (
 
 class Source(Protocol):
     """Where sessions are read from; every answer is one JSON document."""
+
+    @property
+    def lanes(self) -> LaneSource:
+        """Return where lanes are read from."""
+        ...
 
     def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
         """Yield sessions, newest activity first."""

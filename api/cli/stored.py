@@ -12,6 +12,7 @@ from api.cli.stored_approvals import stored_approval, stored_approvals, stored_d
 from api.cli.stored_forks import stored_fork, stored_lineage
 from api.cli.stored_gaps import stored_accept
 from api.cli.stored_harnesses import stored_explanation, stored_pool
+from api.cli.stored_lanes import StoredLanes
 from api.cli.stored_moves import stored_redo, stored_rewind
 from api.cli.stored_removing import (
     stored_delete,
@@ -82,6 +83,7 @@ class Stored:
     def __init__(self, log: Turnlog, project_id: str) -> None:
         self._log: Final = log
         self._project_id: Final = project_id
+        self.lanes: Final = StoredLanes(log, project_id)
 
     def sessions(self, wanted: SessionFilter) -> Iterator[bytes]:
         """Yield sessions, newest activity first."""

@@ -33,6 +33,37 @@ class PruneWanted:
     dry_run: bool = False
 
 
+LaneStatus: TypeAlias = Literal["open", "suspended", "resume-pending", "moved", "pruned", "all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneWanted:
+    """Which lanes; `id_prefix` is how their ids begin."""
+
+    status: LaneStatus = "open"
+    id_prefix: str | None = None
+    key: str | None = None
+    platform: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveWanted:
+    """Whose session is asked for: a source, and whether it is to be a new one."""
+
+    source: JsonValue
+    force_new: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePruneWanted:
+    """Which lanes are to go; without `older_than_days` as the project's settings say."""
+
+    older_than_days: int | None = None
+    include_pinned: bool = False
+    limit: int
+    dry_run: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFilter:
     """Which lines of an audit, as it stood at a version or time; moments are RFC 3339."""

@@ -120,6 +120,10 @@ async def list_lanes(
     page: Annotated[Cursor, Query(alias="cursor")] = None,
     order: Order = "desc",
     status: Annotated[LaneFilter, Query(description="Which lanes.")] = "open",
+    id_prefix: Annotated[
+        str | None,
+        Query(pattern="^[0-9a-f]{6,32}$", description="Only lanes whose id begins so."),
+    ] = None,
     key: Annotated[
         str | None, Query(max_length=KEY_LIMIT, description="Only lanes of this key.")
     ] = None,
@@ -143,6 +147,7 @@ async def list_lanes(
         "project": project_id,
         "order": order,
         "status": status,
+        "id_prefix": id_prefix,
         "key": key,
         "platform": platform,
         "session_id": session_id,
@@ -156,6 +161,7 @@ async def list_lanes(
     query = LaneQuery(
         project_id=project_id,
         status=status,
+        id_prefix=id_prefix,
         lane_key=_text(key, "key"),
         platform=_text(platform, "platform"),
         session_id=session_id,

@@ -18,11 +18,13 @@ class LaneQuery:
 
     Attributes:
         after: (activity, key) of the last one of the page before.
+        id_prefix: Only lanes whose id begins so.
         active_since: Only lanes where something came at this time or later; microseconds.
     """
 
     project_id: str
     status: LaneFilter = "open"
+    id_prefix: str | None = None
     lane_key: str | None = None
     platform: str | None = None
     session_id: str | None = None
@@ -53,6 +55,9 @@ def lanes(connection: Connection, query: LaneQuery) -> Sequence[FoundLane]:
         .limit(query.limit)
     )
     statement = statement.where(*_wanted(query.status))
+    if query.id_prefix is not None:
+        begins = t.lanes.c.lane_id.between(query.id_prefix, f"{query.id_prefix}g")
+        statement = statement.where(begins)
     if query.lane_key is not None:
         statement = statement.where(t.lanes.c.lane_key == query.lane_key)
     if query.platform is not None:
