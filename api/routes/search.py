@@ -16,6 +16,7 @@ from api.views import MEDIA, invalid, time_in_query
 from domain.identifiers import ID_RULE, LANE, is_id
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
+from infrastructure.lanes.earlier import keys_of_ours
 from infrastructure.lanes.lookup import the_lane
 from infrastructure.reading.search import (
     VIEW,
@@ -96,7 +97,7 @@ async def search_project(
         whose = None
         if lane is not None:
             found = the_lane(connection, project_id, lane)
-            whose = Whose(found.lane_id, found.lane.owner)
+            whose = Whose(tuple(keys_of_ours(connection, found)), found.lane.owner)
         query = SearchQuery(
             project_id=project_id,
             terms=terms(q),

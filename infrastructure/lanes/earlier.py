@@ -65,7 +65,7 @@ def earlier_sessions(
         .where(
             lanes.project_id == found.project_id,
             or_(
-                lanes.session_key.in_(_ours(connection, found)),
+                lanes.session_key.in_(keys_of_ours(connection, found)),
                 (lanes.owner == found.lane.owner)
                 & (lanes.owner != "")
                 & text("lanes.status IN ('open', 'pruned')"),
@@ -100,7 +100,7 @@ def titled(found: Sequence[EarlierSession], title: str | None) -> Sequence[Earli
     return [each for each in found if each.title and folded(each.title).startswith(wanted)]
 
 
-def _ours(connection: Connection, found: FoundLane) -> list[int]:
+def keys_of_ours(connection: Connection, found: FoundLane) -> list[int]:
     """Return the keys of the lane, and of those whose conversation goes on in it."""
     keys = [found.key]
     before: FoundLane | None = found

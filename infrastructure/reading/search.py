@@ -66,9 +66,13 @@ class IndexBrokenError(Exception):
 
 
 class Whose(NamedTuple):
-    """A lane, and whose it is."""
+    """The lanes whose conversation goes on in one, and whose that one is.
 
-    lane_id: str
+    Attributes:
+        keys: Of their streams.
+    """
+
+    keys: tuple[int, ...]
     owner: str
 
 
@@ -77,7 +81,7 @@ class SearchQuery:
     """What is looked for; `before` is the (position, item) of the last text before, exclusive.
 
     Attributes:
-        lane: Only sessions that this lane has or had, or one of the same owner.
+        lane: Only sessions that these lanes have or had, or one of the same owner.
         first: Only what was said at this moment or later.
         last: Only what was said before this moment.
     """
@@ -262,8 +266,13 @@ _OWN_SESSIONS: Final = (
     "JOIN lane_sessions b ON b.session_key = l.session_key "
     "JOIN streams own ON own.project_id = l.project_id AND own.session_id = b.session_id "
     "WHERE l.project_id = :project_id "
-    "AND (l.lane_id = :lane_id OR (l.owner = :owner AND l.owner <> '' AND l.status <> 'moved')))"
+    "AND (l.session_key IN ({keys}) "
+    "OR (l.owner = :owner AND l.owner <> '' AND l.status <> 'moved')))"
 )
+
+
+def _own_sessions(whose: Whose | None) -> str:
+    return "" if whose is None else _OWN_SESSIONS.format(keys=", ".join(map(str, whose.keys)))
 
 
 def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
@@ -271,7 +280,7 @@ def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:
         condition
         for condition, value in (
             ("d.session_key = :session_key", query.session_key),
-            (_OWN_SESSIONS, query.lane),
+            (_own_sessions(query.lane), query.lane),
             ("d.role = :role", query.role),
             ("d.at >= :first", query.first),
             ("d.at < :last", query.last),
@@ -301,7 +310,6 @@ def _params(connection: Connection, generation: int, query: SearchQuery) -> dict
         "generation": generation,
         "project_id": query.project_id,
         "session_key": query.session_key,
-        "lane_id": None if query.lane is None else query.lane.lane_id,
         "owner": None if query.lane is None else query.lane.owner,
         "role": query.role,
         "first": query.first,

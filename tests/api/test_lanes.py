@@ -170,6 +170,15 @@ def test_what_a_person_may_see_is_found_from_their_lanes_alone(client: httpx.Cli
     own = client.get("/search", params=asked).json()["items"]
     assert [each["session_id"] for each in own] == [alice]
 
+    group: Json = {"platform": "telegram", "chat_type": "group", "chat_id": "-1"}
+    topic = resolve(client, group | {"thread_id": "7"})
+    append(client, topic["session_id"], batch(1, *turn("t1", "our heron")))
+    resolve(client, group | {"thread_id": "7"}, force_new=True)
+    there = {"source": group | {"chat_id": "-1001", "thread_id": "7"}}
+    moved = client.post(f"/lanes/{topic['lane_id']}/move", json=there).json()["lane_id"]
+    found = client.get("/search", params={"q": "heron", "lane": moved}, headers=wait).json()
+    assert [each["session_id"] for each in found["items"]] == [topic["session_id"]]
+
 
 @pytest.mark.parametrize(
     ("body", "place"),
