@@ -202,6 +202,8 @@ async def passed_on(
         )
     except NoSuchSession:
         return gone(members, replayed=took.replayed)
+    except ProblemError as problem:
+        raise _of_lane(problem, members) from None
 
 
 async def _said(
@@ -285,7 +287,7 @@ async def _dispatch(
         except ProblemError as problem:
             if problem.code in GONE:
                 return None
-            raise
+            raise _of_lane(problem, members) from None
 
     if fields.dry_run:
         return await as_it_is(passing, decide)
@@ -309,6 +311,11 @@ async def _dispatched_before(passing: Passing, before: CameBefore) -> Response:
         return await decided_before(passing.log, target, turn, passing.caller, before, by)
     except NoSuchSession:
         return gone(by.members, replayed=True)
+
+
+def _of_lane(problem: ProblemError, members: Shape) -> ProblemError:
+    """Return a problem that tells, too, of which lane and session it is."""
+    return replace(problem, extra=members | dict(problem.extra))
 
 
 def _check_alone(body: RawBody) -> None:

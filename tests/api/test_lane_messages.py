@@ -47,14 +47,17 @@ def test_a_message_opens_its_chats_session_and_the_next_goes_on_there(direct: Ga
     first = direct.said("Hello", "1")
     again = direct.said("And?", "2", reply_to="1")
 
+    streamed = direct.post({"text": "More"}, {"Accept": "text/event-stream"}).text
+    assert '"lane_reason":"existing"' in streamed.partition("event: done")[2]
+
     chat = direct.chat()
     assert (first["created"], first["lane_reason"], first["reply_to"]) == (True, "created", "1")
     assert (again["created"], again["lane_reason"], again["reply_to"]) == (False, "existing", "1")
     assert first["session_id"] == again["session_id"] == chat.session_id
     assert (first["status"], again["path"]) == ("completed", "warm")
-    assert users(chat) == ["Hello", "And?"]
+    assert users(chat) == ["Hello", "And?", "More"]
     begun = [each["data"] for each in chat.events("turn-started")]
-    assert [each["reply_to"] for each in begun] == ["1", "1"]
+    assert [each.get("reply_to") for each in begun] == ["1", "1", None]
     assert {each["lane_id"] for each in begun} == {first["lane_id"]}
     assert "author" not in begun[0]["messages"][0]
 
@@ -301,6 +304,9 @@ def test_what_is_no_message_is_refused(direct: Gateway, body: Json, pointer: str
 def test_a_gate_of_the_chat_is_answered_once_by_the_message_that_answers(direct: Gateway) -> None:
     asked = direct.said('ask: add {"a":1,"b":2}', "1")
     (gate,) = [each["gate_id"] for each in asked["gates"]]
+    in_the_way = direct.say("Hello?").json()
+    told = in_the_way["code"], in_the_way["session_id"], in_the_way["lane_id"]
+    assert told == ("gate-open", asked["session_id"], asked["lane_id"])
     body = {"answers": [{"gate": gate, "verdict": "approved"}], "message_id": "2"}
 
     answer = direct.post(body)
