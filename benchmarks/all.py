@@ -49,6 +49,7 @@ EVERY = (
     Benchmark(script="sessions.py", minutes=2),
     Benchmark(script="pressure.py", minutes=1),
     Benchmark(script="starting.py", arguments=("--postgres",), minutes=4),
+    Benchmark(script="lane_recovery.py", arguments=("--postgres",), minutes=3),
     Benchmark(script="space.py", minutes=1),
     Benchmark(script="imports.py", arguments=("--postgres",), minutes=10),
     Benchmark(script="followers.py", minutes=10),
