@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, func, literal, literal_column, select, tuple_
 
 from domain.lanes.decide import PruneLane, decide
 from domain.lanes.pruning import Cutoff, Resting, cutoff, may_go, why_spared
@@ -40,10 +40,16 @@ _HOLDS: Final[Mapping[str, ColumnElement[bool]]] = {
 
 
 class Rested(NamedTuple):
-    """A lane to which nothing came for long, and which nothing held when it was looked at."""
+    """A lane to which nothing came for long, and which nothing held when it was looked at.
+
+    Attributes:
+        touched_at, key: When something last came, and its stream's key: its place among others.
+    """
 
     project_id: str
     lane_id: str
+    touched_at: int = 0
+    key: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,19 +135,28 @@ def prune_lanes(
 
 
 def rested(
-    connection: Connection, project_id: str, given: Cutoff, now: int, limit: int
+    connection: Connection,
+    project_id: str,
+    given: Cutoff,
+    now: int,
+    limit: int,
+    after: Rested | None = None,
 ) -> Sequence[Rested]:
-    """Return some of the lanes that can go, those first that rested longest."""
+    """Return some of the lanes that can go, those first that rested longest; those `after` one."""
+    order = (TOUCHED_AT, t.lane_activity.c.session_key)
     holds = [
         hold for name, hold in _HOLDS.items() if not (name == "pinned" and given.include_pinned)
     ]
     statement = (
-        select(_L.project_id, _L.lane_id)
+        select(_L.project_id, _L.lane_id, *order)
         .select_from(JOINED)
         .where(*_old(project_id, given), *(~hold for hold in holds))
-        .order_by(TOUCHED_AT, t.lane_activity.c.session_key)
+        .order_by(*order)
         .limit(limit)
     )
+    if after is not None:
+        place = tuple_(literal(after.touched_at), literal(after.key))
+        statement = statement.where(tuple_(*order) > place)
     return [Rested(*row) for row in connection.execute(statement, {"now": now})]
 
 
@@ -177,14 +192,14 @@ def give_up(
     """
     gone: list[str] = []
     for place in found:
-        known = find_lane(attempt.connection, *place)
+        known = find_lane(attempt.connection, place.project_id, place.lane_id)
         if known is None:
             continue
         stands = resting(attempt.connection, known.key, now)
         if stands is None or not may_go(stands, given):
             continue
         facts = decide(known.lane, known.standing, PruneLane())
-        lanes.append(attempt, place, known, facts, caller)
+        lanes.append(attempt, (known.project_id, known.lane_id), known, facts, caller)
         check_untouched(attempt.connection, known.key, stands)
         gone.append(known.lane_id)
     return gone

@@ -32,9 +32,11 @@ async def sweep_lanes(log: Turnlog) -> int:
 
 
 async def _given_up(log: Turnlog, project_id: str, given: Cutoff) -> int:
-    gone = 0
+    gone, after = 0, None
     while True:
-        look = partial(rested, project_id=project_id, given=given, now=log.now(), limit=AT_ONCE)
+        look = partial(
+            rested, project_id=project_id, given=given, now=log.now(), limit=AT_ONCE, after=after
+        )
         found = await log.read(look, long=True)
         if not found:
             return gone
@@ -43,8 +45,9 @@ async def _given_up(log: Turnlog, project_id: str, given: Cutoff) -> int:
         )
         gone += len(went)
         log.written.pruned += len(went)
-        if len(found) < AT_ONCE or not went:
+        if len(found) < AT_ONCE:
             return gone
+        after = found[-1]  # what went is not walked past again
 
 
 def _give_up(
