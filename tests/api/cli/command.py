@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from tests.api.cli.prepared import prepared
+from tests.api.cli.prepared import Started, prepared
 
 PATIENCE_S = 30.0
 
@@ -60,11 +60,10 @@ class Turnlog:
 
     def run(self, *arguments: str | Path) -> Outcome:
         """Run a command to its end."""
-        environment = self.environment
         if any(name.startswith("PYTHON") for name in self.more):  # it is for Python's own start
             done = subprocess.run(
                 [sys.executable, "-m", "api.cli", *map(str, arguments)],
-                env=environment,
+                env=self.environment,
                 cwd=self.home,
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
@@ -72,9 +71,11 @@ class Turnlog:
                 check=False,
             )
             return Outcome(done.returncode, done.stdout, done.stderr.decode())
-        process = prepared(*_SAME.items())
-        code, out, errors = process.run([*map(str, arguments)], environment, self.home, PATIENCE_S)
-        return Outcome(code, out, errors.decode())
+        with self.running(*arguments) as running:
+            try:
+                return running.to_the_end()
+            except TimeoutError:
+                raise AssertionError(f"it does not end: {arguments}") from None
 
     def well(self, *arguments: str | Path) -> Outcome:
         """Run a command that has nothing to complain about."""
@@ -85,32 +86,24 @@ class Turnlog:
     @contextmanager
     def running(self, *arguments: str | Path) -> Generator["Running"]:
         """Give a command that runs on; it is ended if the test does not do so."""
-        with subprocess.Popen(
-            [sys.executable, "-m", "api.cli", *map(str, arguments)],
-            env=self.environment,
-            cwd=self.home,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,  # what was read here is all that is missing there
-            stdin=subprocess.DEVNULL,
-        ) as process:
-            try:
-                yield Running(process)
-            finally:
-                if process.poll() is None:
-                    process.kill()
+        process = prepared(*_SAME.items()).start(
+            [*map(str, arguments)], self.environment, self.home
+        )
+        try:
+            yield Running(process)
+        finally:
+            process.end()
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """A command that has not ended."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Started
 
     @property
     def out(self) -> IO[bytes]:
         """Return its standard output."""
-        assert self.process.stdout is not None
         return self.process.stdout
 
     def document(self) -> Any:  # noqa: ANN401 - any JSON
@@ -125,5 +118,10 @@ class Running:
     def end(self, number: signal.Signals) -> Outcome:
         """Send a signal, and wait for the end."""
         self.process.send_signal(number)
+        return self.to_the_end()
+
+    def to_the_end(self) -> Outcome:
+        """Wait for the end."""
         out, errors = self.process.communicate(timeout=PATIENCE_S)
+        assert self.process.returncode is not None
         return Outcome(self.process.returncode, out, errors.decode())

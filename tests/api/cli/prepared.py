@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from atexit import register
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import active_count
@@ -26,6 +28,7 @@ from typing import Any, TextIO, cast
 # What most commands need. Each command still imports what else it needs by itself.
 LOADED = (
     "alembic.command",
+    "api.app",
     "api.cli.listing",
     "api.cli.program",
     "api.cli.stored",
@@ -40,8 +43,10 @@ LOADED = (
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite.pysqlite",
     "urllib.request",
+    "uvicorn",
 )
 _MOST = 1_000_000
+_PATIENCE_S = 30.0
 
 
 class Prepared:
@@ -58,14 +63,8 @@ class Prepared:
                 stdin=theirs.fileno(),
             )
 
-    def run(
-        self, arguments: list[str], environment: dict[str, str], folder: Path, within: float
-    ) -> tuple[int, bytes, bytes]:
-        """Run a command to its end; return how it ended, and what it wrote.
-
-        Raises:
-            TimeoutError: it does not end.
-        """
+    def start(self, arguments: list[str], environment: dict[str, str], folder: Path) -> "Started":
+        """Start a command."""
         request = {"arguments": arguments, "environment": environment, "folder": str(folder)}
         out, its_out = os.pipe()
         errors, its_errors = os.pipe()
@@ -75,8 +74,7 @@ class Prepared:
         socket.send_fds(self._socket, [json.dumps(request).encode()], given)
         for file in given:
             os.close(file)
-        written = _read({out: b"", errors: b"", told: b""}, monotonic() + within)
-        return int(written[told].split()[1]), written[out], written[errors]
+        return Started(out, errors, told)
 
     def end(self) -> None:
         """Let go of the process."""
@@ -84,23 +82,76 @@ class Prepared:
         self._process.wait()
 
 
-def _read(files: dict[int, bytes], deadline: float) -> dict[int, bytes]:
-    with selectors.DefaultSelector() as selector:
-        for file in files:
-            selector.register(file, selectors.EVENT_READ)
-        while selector.get_map():
-            ready = selector.select(max(0, deadline - monotonic()))
-            if not ready:
-                os.kill(int([*files.values()][-1].split()[0]), signal.SIGKILL)
-                raise TimeoutError(files)
-            for key, _ in ready:
-                file = key.fd
-                if more := os.read(file, 65_536):
-                    files[file] += more
-                else:
-                    selector.unregister(file)
-                    os.close(file)
-    return files
+class Started:
+    """A command that was started, to be used as a `subprocess.Popen` is."""
+
+    def __init__(self, out: int, errors: int, told: int) -> None:
+        # What was read here is all that is missing there.
+        self.stdout = os.fdopen(out, "rb", 0)
+        self.stderr = os.fdopen(errors, "rb", 0)
+        self._told = os.fdopen(told, "rb", 0)
+        self.pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return how it ended; None if it has not."""
+        return self._ended(0)
+
+    def wait(self, timeout: float) -> int:
+        """Return how it ended, once it has.
+
+        Raises:
+            TimeoutError: it does not end.
+        """
+        code = self._ended(timeout)
+        if code is None:
+            raise TimeoutError
+        return code
+
+    def communicate(self, timeout: float) -> tuple[bytes, bytes]:
+        """Wait for its end; return what it wrote that was not read.
+
+        Raises:
+            TimeoutError: it does not end.
+        """
+        deadline = monotonic() + timeout
+        written = {self.stdout: b"", self.stderr: b""}
+        with selectors.DefaultSelector() as selector:
+            for file in written:
+                selector.register(file, selectors.EVENT_READ, file)
+            while selector.get_map():
+                ready = selector.select(max(0, deadline - monotonic()))
+                if not ready:
+                    raise TimeoutError
+                for key, _ in ready:
+                    more = os.read(key.fd, 65_536)
+                    written[key.data] += more
+                    if not more:
+                        selector.unregister(key.fileobj)
+        self.wait(max(0, deadline - monotonic()))
+        return written[self.stdout], written[self.stderr]
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        """Kill it if it has not ended, and let go of it."""
+        self.send_signal(signal.SIGKILL)
+        self.wait(_PATIENCE_S)
+        for file in (self.stdout, self.stderr, self._told):
+            file.close()
+
+    def _ended(self, within: float) -> int | None:
+        if self.returncode is None and select.select([self._told], [], [], within)[0]:
+            self.returncode = int(self._told.readline())
+        return self.returncode
 
 
 @cache
@@ -147,9 +198,9 @@ def _fork(request: dict[str, Any], files: list[int]) -> None:
         return
     for file in own:
         os.close(file)
-    os.write(telling, f"{pid} ".encode())
+    os.write(telling, f"{pid}\n".encode())
     status = os.waitpid(pid, 0)[1]
-    os.write(telling, f"{os.waitstatus_to_exitcode(status)}".encode())
+    os.write(telling, f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
 
 
