@@ -448,6 +448,10 @@ SCHEMAS: Final[dict[str, Json]] = {
         suspended_reason=_TEXT,
         resume_reason=_TEXT,
         resume_marked_at={"type": ["string", "null"], "format": "date-time"},
+        held_back={
+            "type": ["string", "null"],
+            "description": "Of one lane: why what was cut off is not gone on with unasked.",
+        },
         previous_session_id=_TEXT,
         reset=_OBJECT,
         moved_to=_TEXT,

@@ -13,6 +13,7 @@ from api.lane_shapes import lane_session_shape, lane_shape, resolved_shape
 from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, Order, cursor, place_of, whole
 from api.problems import Flaw, ProblemError
 from api.session_shapes import event_json
+from api.shapes import Shape
 from api.views import time_in_query
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.identifiers import ID, LANE, LANE_RULE, is_lane_id, is_readable
@@ -28,6 +29,7 @@ from infrastructure.lanes.listing import (
     lanes,
 )
 from infrastructure.lanes.lookup import FoundLane, find_lane
+from infrastructure.lanes.recovery import why_held_back
 from infrastructure.lanes.resolving import Arrival, Resolved
 from infrastructure.mapper import StoredFact
 from infrastructure.recorder import stream_facts
@@ -191,10 +193,17 @@ async def read_lane(project_id: ProjectId, lane_id: LaneId, log: Log) -> Respons
     """Return a lane: its source, its current session, and what stands in its way.
 
     One that was given up (`pruned`) or whose conversation goes on elsewhere (`moved`) is told too.
+    `held_back` says why what was cut off in it is not gone on with unasked; null if it is, or if
+    nothing was.
     """
-    found = await log.read(lambda connection: _lane(connection, project_id, lane_id))
+
+    def look(connection: Connection) -> tuple[FoundLane, Shape]:
+        found = _lane(connection, project_id, lane_id)
+        return found, {"held_back": why_held_back(connection, found, log.now())}
+
+    found, held_back = await log.read(look)
     tag = f'"{found.lane.version}"'
-    return _answer(dumped(lane_shape(found)), {"ETag": tag})
+    return _answer(dumped(lane_shape(found) | held_back), {"ETag": tag})
 
 
 @router.get("/{lane_id}/sessions")

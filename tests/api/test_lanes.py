@@ -68,6 +68,18 @@ def test_the_longest_ids_that_are_taken_have_a_key_that_is_found(client: httpx.C
     assert problem(answer) == (422, "invalid-value", ["/source"])
 
 
+def test_why_what_was_cut_off_waits_is_told(client: httpx.Client) -> None:
+    lane = resolve(client, GROUP)["lane_id"]
+    assert client.get(f"/lanes/{lane}").json()["held_back"] is None
+    client.post(f"/lanes/{lane}/resume-mark", json={"reason": "restart-timeout"})
+    assert resolve(client, GROUP)["resume_pending"] is True
+    told = client.get(f"/lanes/{lane}").json()
+    assert (told["resume_reason"], told["held_back"]) == ("restart-timeout", "not-connected")
+    client.put("/lanes/platforms/discord", json={"connected": True})
+    assert client.get(f"/lanes/{lane}").json()["held_back"] != "not-connected"
+    assert client.get(f"/lanes/{lane}").json()["resume_pending"] is True
+
+
 def test_a_session_that_was_deleted_is_not_gone_on_with(client: httpx.Client) -> None:
     first = resolve(client, GROUP)
     append(client, first["session_id"], batch(1, *turn("t1")))
