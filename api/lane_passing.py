@@ -193,3 +193,8 @@ def gone(members: Shape, *, replayed: bool) -> Response:
     """Answer a message that came, maybe before, to a session that is gone by now."""
     said = members | {"status": "gone"}
     return Response(dumped(said), media_type=MEDIA, headers=replay_headers(replayed=replayed))
+
+
+def of_lane(problem: ProblemError, members: Shape) -> ProblemError:
+    """Return a problem that tells, too, of which lane and session it is."""
+    return replace(problem, extra=members | dict(problem.extra))
