@@ -253,6 +253,7 @@ def test_who_may_not_speak_leaves_nothing(direct: Gateway, group: Gateway) -> No
 def test_while_settings_cannot_be_read_nobody_may_speak(
     server: Served, project: str, direct: Gateway
 ) -> None:
+    lane = direct.resolved()["lane_id"]
     allow = {"lanes": {"allowed_users": {"telegram": ["42"]}}}
     assert direct.client.patch("/settings", json=allow).status_code == 200
     damaged = t.project_settings.update().where(t.project_settings.c.project_id == project)
@@ -260,10 +261,14 @@ def test_while_settings_cannot_be_read_nobody_may_speak(
         lambda attempt: attempt.connection.execute(damaged.values(value=b'{"lanes":5}')).rowcount
     )
 
-    answers = [direct.say("Hello"), direct.say("Hello", internal=True)]
+    by_source = [direct.say("Hello"), direct.say("Hello", internal=True)]
+    to = f"/lanes/{lane}/messages"
+    by_lane = [direct.client.post(to, json={"text": "Hi", "internal": i}) for i in (False, True)]
 
-    assert {answer.json()["code"] for answer in answers} == {"sender-not-allowed"}
-    assert direct.client.get("/lanes").json()["items"] == []
+    assert {answer.json()["code"] for answer in by_source} == {"settings-unreadable"}
+    assert {answer.json()["code"] for answer in by_lane} == {"sender-not-allowed"}
+    session_id = direct.client.get(f"/lanes/{lane}").json()["session_id"]
+    assert direct.chat(session_id).transcript() == []
 
 
 def test_a_lane_takes_no_message_of_another(direct: Gateway, group: Gateway) -> None:
