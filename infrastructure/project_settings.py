@@ -12,6 +12,7 @@ from domain.lanes.whatsapp import NO_ALIASES
 from domain.patch_settings import patched
 from domain.project_settings import ProjectSettings
 from domain.read_settings import InvalidSettings, read_settings
+from domain.refusals import SettingsUnreadable
 from infrastructure.lane_aliases import PLATFORM, aliases_of
 from infrastructure.setting_rows import Change, Name, Stored, replaced, stored
 
@@ -35,9 +36,14 @@ def key_policy(
     Whoever has the settings at hand gives them, and they are not looked up again.
 
     Raises:
-        SettingsUnreadable: people have several ids there, and which ones cannot be read.
+        SettingsUnreadable: who shares a conversation cannot be read, or which ids people have
+            where they have several. With a default in its place somebody could come to what others
+            said, or begin anew.
     """
-    lanes = (settings or settings_of(connection, project_id)).lanes
+    found = settings or settings_of(connection, project_id)
+    if not found.readable:
+        raise SettingsUnreadable("who shares a conversation")
+    lanes = found.lanes
     known = aliases_of(connection, project_id) if platform == PLATFORM else NO_ALIASES
     return KeyPolicy(
         group_sessions_per_user=lanes.group_sessions_per_user,

@@ -106,9 +106,10 @@ def test_ids_are_hidden_if_nobody_can_read_what_a_project_wants(
         row = {"project_id": project, "changed_at": 0, "actor": None, **unreadable}
         attempt.connection.execute(t.project_settings.insert().values(row))
 
+    known = lane(chat)[0]["lane_id"]
     server.log.runner.submit(spoil).result()
 
-    assert context(chat, lane(chat)[0]["lane_id"])["redacted"]
+    assert context(chat, known)["redacted"]
 
 
 def test_a_harness_of_a_session_of_two_lanes_is_told_of_none_unless_its_turn_came_by_one(

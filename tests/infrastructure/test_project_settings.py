@@ -132,6 +132,8 @@ def test_what_cannot_be_read_allows_nobody_and_is_not_changed_by_the_way(
     assert (found.readable, found.version) == (False, 1)
     assert found.lanes == ProjectSettings().lanes
     assert not found.allows("telegram", "42")
+    with pytest.raises(SettingsUnreadable):  # no default says who shares a conversation
+        policy(store, "telegram")
     with pytest.raises(UnreadableSettings):
         change(store, {"sessions": {"retain_ended_days": 5}})
     change(store, {"lanes": None, "sessions": None})
