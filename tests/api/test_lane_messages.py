@@ -197,6 +197,11 @@ def test_a_session_that_was_ended_is_followed_by_a_new_one(direct: Gateway) -> N
     assert (second["created"], second["lane_reason"]) == (True, "session-ended")
     assert second["previous_session_id"] == first["session_id"] != second["session_id"]
     assert direct.chat().read()["title"] == "Again"
+    lane = f"/lanes/{second['lane_id']}"
+    assert direct.client.post(f"{lane}/suspend", json={"reason": "stuck"}).status_code == 200
+    third = direct.said("Still there?", "3", run=False)
+    assert (third["created"], third["lane_reason"]) == (True, "suspended")
+    assert third["previous_session_id"] == second["session_id"]
 
 
 def test_a_message_runs_in_the_session_that_was_resolved_for_it_by_whoever_is_gone(
