@@ -5,7 +5,6 @@ What people only said to each other is a turn too, but none that anybody would t
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from sqlalchemy import Connection
@@ -54,7 +53,9 @@ def counted(connection: Connection, target: Target, command: c.Rewind) -> c.Rewi
         NothingToRewind: nobody spoke to the agent.
         NoSuchSession: it is gone.
     """
-    found = [*islice(addressed_turns(connection, target), command.turns)]
+    wanted = range(command.turns or 0)
+    turns = addressed_turns(connection, target)
+    found = [turn for _, turn in zip(wanted, turns, strict=False)]
     if not found:
         raise NothingToRewind
     return replace(command, turns=None, to_turn=found[-1].turn_id)

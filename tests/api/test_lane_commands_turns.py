@@ -33,6 +33,8 @@ def test_turns_are_taken_back_and_brought_back_once(chat: Chat) -> None:
     assert (first["turns_rewound"], first["target"]["text"]) == (2, "two")
     assert here.do("redo")["turns_restored"] == 2
     assert here.do("undo", turns=-5)["target"]["text"] == "three"
+    assert here.do("undo", turns=10**30)["turns_rewound"] == 2
+    assert here.do("redo")["turns_restored"] == 2
     assert [message["parts"][0]["text"] for message in spoken(here)] == ["one", "two"]
     assert problem(here.ask("redo", rewind_version=1))[:2] == (404, "no-such-rewind")
 
