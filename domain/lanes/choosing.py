@@ -5,6 +5,7 @@ By its id, or by its title as people type it. Nothing tells of a session that is
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from domain.refusals import AmbiguousSession, NoSuchSession
 
@@ -48,7 +49,9 @@ def by_title(earlier: Sequence[Earlier], title: str) -> str:
 def folded(title: str) -> str:
     """Return a title as it is compared: without case, and with one space between its words.
 
+    However a keyboard puts its accents together, the letters are the same.
+
     >>> folded("  The  Garden ")
     'the garden'
     """
-    return " ".join(title.split()).casefold()
+    return normalize("NFC", normalize("NFD", " ".join(title.split())).casefold())

@@ -12,6 +12,7 @@ EARLIER = (
     Earlier("s4", "Taxes"),
     Earlier("s5", "taxes"),
     Earlier("s6"),
+    Earlier("s7", "\u00c5ngstr\u00f6m"),
 )
 
 
@@ -23,7 +24,8 @@ def test_an_id_names_one_of_theirs() -> None:
 
 @pytest.mark.parametrize(
     ("title", "session_id"),
-    [("the garden", "s1"), (" GARDEN plans ", "s2"), ("garden plans 2", "s3"), ("the", "s1")],
+    [("the garden", "s1"), (" GARDEN plans ", "s2"), ("garden plans 2", "s3"), ("the", "s1")]
+    + [(title, "s7") for title in ("\u00e5ngstr", "a\u030angstro\u0308m", "A\u030angstr\u00f6")],
 )
 def test_a_title_names_a_session_whole_or_by_how_it_begins(title: str, session_id: str) -> None:
     assert by_title(EARLIER, title) == session_id
