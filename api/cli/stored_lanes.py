@@ -117,11 +117,11 @@ class StoredLanes:
             limit=wanted.limit,
         )
         log = self._log
+        would = self._read(partial(would_prune_lanes, asked=asked, now=log.now()))
         if wanted.dry_run:
-            would = self._read(partial(would_prune_lanes, asked=asked, now=log.now()))
             return dumped(pruned_lanes_shape(would, dry_run=True))
         done = log.runner.run(
-            lambda attempt: prune_lanes(log.lanes, attempt, asked, log.now(), LOCAL)
+            lambda attempt: prune_lanes(log.lanes, attempt, asked, would, log.now(), LOCAL)
         )
         return dumped(pruned_lanes_shape(done, dry_run=False))
 

@@ -14,7 +14,12 @@ from api.writing import Key, Once, Written, once, replay_headers
 from domain.lanes.pruning import AT_ONCE, MOST_AT_ONCE
 from domain.raw_json import dumped
 from domain.read_settings import DAYS_LIMIT
-from infrastructure.lanes.pruning import LanePruning, prune_lanes, would_prune_lanes
+from infrastructure.lanes.pruning import (
+    LanePruning,
+    PrunedLanes,
+    prune_lanes,
+    would_prune_lanes,
+)
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/lanes", tags=["lanes"])
@@ -59,16 +64,16 @@ async def prune_project_lanes(
         include_pinned=fields.include_pinned,
         limit=fields.limit,
     )
+
+    def look(connection: Connection) -> PrunedLanes:
+        return would_prune_lanes(connection, asked, log.now())
+
+    would = await log.read(look, long=True)  # nobody who writes waits for that
     if fields.dry_run:
-
-        def look(connection: Connection) -> bytes:
-            would = would_prune_lanes(connection, asked, log.now())
-            return dumped(pruned_lanes_shape(would, dry_run=True))
-
-        return Response(await log.read(look, long=True), media_type=MEDIA)
+        return Response(dumped(pruned_lanes_shape(would, dry_run=True)), media_type=MEDIA)
 
     def write(attempt: Attempt) -> tuple[tuple[bytes, int], Written]:
-        done = prune_lanes(log.lanes, attempt, asked, log.now(), caller)
+        done = prune_lanes(log.lanes, attempt, asked, would, log.now(), caller)
         told = dumped(pruned_lanes_shape(done, dry_run=False))
         return (told, len(done.lane_ids)), Written(status=200, result=told)
 

@@ -123,10 +123,14 @@ def would_prune_lanes(connection: Connection, asked: LanePruning, now: int) -> P
 
 
 def prune_lanes(
-    lanes: Lanes, attempt: Attempt, asked: LanePruning, now: int, caller: Caller
+    lanes: Lanes,
+    attempt: Attempt,
+    asked: LanePruning,
+    would: PrunedLanes,
+    now: int,
+    caller: Caller,
 ) -> PrunedLanes:
-    """Give lanes of a project up to which nothing came for long, up to a limit."""
-    would = would_prune_lanes(attempt.connection, asked, now)
+    """Do what pruning would do, as far as it still can."""
     if would.before is None:
         return would
     given = Cutoff(before=would.before, include_pinned=asked.include_pinned)

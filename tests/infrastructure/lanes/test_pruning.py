@@ -243,8 +243,11 @@ def test_lanes_rest_for_ever_until_a_project_says_otherwise(store: Store) -> Non
     asked = LanePruning(project_id="default", limit=2)
 
     def prune(asked: LanePruning) -> PrunedLanes:
+        at = store.clock.at
+        with store.database.read() as connection:
+            would = would_prune_lanes(connection, asked, at)
         return store.runner.run(
-            lambda attempt: prune_lanes(lanes(store), attempt, asked, store.clock.at, NOBODY)
+            lambda attempt: prune_lanes(lanes(store), attempt, asked, would, at, NOBODY)
         )
 
     assert prune(asked) == prune(LanePruning(project_id="default", limit=2, days=-1))
