@@ -350,6 +350,13 @@ Index(
     postgresql_where=text("resume_turn IS NOT NULL"),
 )
 Index(
+    "ix_heads_suspended",
+    heads.c.project_id,
+    heads.c.session_key,
+    sqlite_where=text("suspended"),
+    postgresql_where=text("suspended"),
+)
+Index(
     "ix_heads_deleted",
     heads.c.updated_at,
     heads.c.session_key,
@@ -783,6 +790,13 @@ lanes = Table(
     Index("ix_lanes_lane_key", "project_id", "lane_key"),
     Index("ix_lanes_owner", "project_id", "owner"),
     Index("ix_lanes_session_id", "project_id", "session_id"),
+)
+Index(
+    "ix_lanes_suspended",
+    lanes.c.project_id,
+    lanes.c.session_key,
+    sqlite_where=text("suspended_reason IS NOT NULL"),
+    postgresql_where=text("suspended_reason IS NOT NULL"),
 )
 Index(
     "ix_lanes_resume",

@@ -2,9 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, literal, literal_column, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    TextClause,
+    literal,
+    literal_column,
+    select,
+    text,
+    tuple_,
+    union_all,
+)
 
 from infrastructure import tables as t
 from infrastructure.lanes.lookup import COLUMNS, JOINED, FoundLane, found_in
@@ -50,11 +60,11 @@ def lanes(connection: Connection, query: LaneQuery) -> Sequence[FoundLane]:
     statement = (
         select(*COLUMNS)
         .select_from(JOINED)
-        .where(t.lanes.c.project_id == query.project_id, activity.project_id == query.project_id)
+        .where(t.lanes.c.project_id == query.project_id, activity.touched_at.is_not(None))
         .order_by(*(column if query.ascending else column.desc() for column in order))
         .limit(query.limit)
     )
-    statement = statement.where(*_wanted(query.status))
+    statement = statement.where(*_wanted(query))
     if query.id_prefix is not None:
         begins = t.lanes.c.lane_id.between(query.id_prefix, f"{query.id_prefix}g")
         statement = statement.where(begins)
@@ -129,17 +139,43 @@ def lane_sessions(
     ]
 
 
-def _wanted(status: LaneFilter) -> list[Any]:
-    column = t.lanes.c.status
-    is_open = column == literal_column("'open'")
-    suspended = t.lanes.c.suspended_reason.is_not(None) | t.heads.c.suspended
-    match status:
-        case "all":
-            return []
-        case "suspended":
-            return [is_open, suspended]
-        case "resume-pending":
-            pending = t.lanes.c.resume_reason.is_not(None) | t.heads.c.resume_turn.is_not(None)
-            return [is_open, pending]
-        case _:
-            return [column == literal(status)]
+def _wanted(query: LaneQuery) -> list[Any]:
+    """Return what holds for the lanes: of few, which they are; of many, where their order is."""
+    is_open = t.lanes.c.status == literal_column("'open'")
+    if query.status == "suspended":
+        return [is_open, _marked(query.project_id, _SUSPENDED)]
+    if query.status == "resume-pending":
+        return [is_open, _marked(query.project_id, _PENDING)]
+    in_order = t.lane_activity.c.project_id == query.project_id
+    if query.status == "all":
+        return [in_order]
+    return [in_order, t.lanes.c.status == literal(query.status)]
+
+
+_MARKED: Final = t.lanes.alias("marked")
+_HEAD: Final = t.heads.alias("marked_head")
+_STREAM: Final = t.streams.alias("marked_stream")
+_OF_HEAD: Final = t.lanes.alias("of_head")
+# As the indexes say it, so that they are taken.
+_SUSPENDED: Final = (text("marked.suspended_reason IS NOT NULL"), text("marked_head.suspended"))
+_PENDING: Final = (
+    text("marked.resume_reason IS NOT NULL"),
+    text("marked_head.resume_turn IS NOT NULL"),
+)
+
+
+def _marked(project_id: str, marks: tuple[TextClause, TextClause]) -> ColumnElement[bool]:
+    """Tell whether a lane has a mark itself, or its current session has."""
+    own, of_session = marks
+    session = _HEAD.join(_STREAM, _STREAM.c.session_key == _HEAD.c.session_key).join(
+        _OF_HEAD,
+        (_OF_HEAD.c.project_id == _STREAM.c.project_id)
+        & (_OF_HEAD.c.session_id == _STREAM.c.session_id),
+    )
+    few = union_all(
+        select(_MARKED.c.session_key).where(_MARKED.c.project_id == project_id, own),
+        select(_OF_HEAD.c.session_key)
+        .select_from(session)
+        .where(_HEAD.c.project_id == project_id, of_session),
+    )
+    return t.lanes.c.session_key.in_(few)

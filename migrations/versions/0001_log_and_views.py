@@ -539,6 +539,14 @@ def _create_lanes() -> None:
     op.create_index("ix_lanes_owner", "lanes", ["project_id", "owner"], unique=False)
     op.create_index("ix_lanes_session_id", "lanes", ["project_id", "session_id"], unique=False)
     op.create_index(
+        "ix_lanes_suspended",
+        "lanes",
+        ["project_id", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("suspended_reason IS NOT NULL"),
+        postgresql_where=sa.text("suspended_reason IS NOT NULL"),
+    )
+    op.create_index(
         "ix_lanes_resume",
         "lanes",
         ["resume_at", "session_key"],
@@ -779,6 +787,14 @@ def _create_lineages() -> None:
         unique=False,
         sqlite_where=sa.text("resume_turn IS NOT NULL"),
         postgresql_where=sa.text("resume_turn IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_heads_suspended",
+        "heads",
+        ["project_id", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("suspended"),
+        postgresql_where=sa.text("suspended"),
     )
     op.create_index(
         "ix_heads_deleted",

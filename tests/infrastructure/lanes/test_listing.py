@@ -1,10 +1,71 @@
-"""What has to look through all lanes of a project holds up nobody else meanwhile."""
+"""Lanes are listed by how they stand, and what is long to look through holds up nobody else."""
 
 from dataclasses import replace
+from typing import Any
 
-from infrastructure.lanes.listing import LaneQuery
+from sqlalchemy import Connection, event
+
+from domain.json_text import JsonValue
+from infrastructure import tables as t
+from infrastructure.lanes.listing import LaneQuery, lanes
+from tests.infrastructure.lanes.arrivals import resolve
+from tests.infrastructure.writing import Store
 
 NEWEST = LaneQuery(project_id="default")
+
+
+def chat(name: str) -> dict[str, JsonValue]:
+    return {"platform": "telegram", "chat_id": name}
+
+
+def listed(store: Store, query: LaneQuery) -> list[str]:
+    with store.database.read() as connection:
+        return [each.lane.lane_key.rpartition(":")[2] for each in lanes(connection, query)]
+
+
+def test_a_lane_stands_as_it_does_or_as_its_current_session_does(store: Store) -> None:
+    found = {name: resolve(store, chat(name)).found for name in ("a", "b", "c", "d", "e")}
+    heads, kept = t.heads.update(), t.lanes.update()
+    session_of = {name: found[name].lane.session_id for name in found}
+
+    def head(connection: Connection, name: str, **values: object) -> None:
+        key = t.streams.select().where(t.streams.c.session_id == session_of[name])
+        row = connection.execute(key).one()
+        connection.execute(heads.where(t.heads.c.session_key == row.session_key).values(values))
+
+    with store.database.write() as connection:
+        mine = t.lanes.c.session_key
+        connection.execute(kept.where(mine == found["a"].key).values(suspended_reason="x"))
+        head(connection, "b", suspended=True)
+        connection.execute(kept.where(mine == found["c"].key).values(resume_reason="x"))
+        head(connection, "d", resume_turn="t1")
+        for number, each in enumerate(found.values()):
+            own = t.lane_activity.c.session_key == each.key
+            connection.execute(t.lane_activity.update().where(own).values(touched_at=number))
+
+    assert listed(store, NEWEST) == ["e", "d", "c", "b", "a"]
+    assert listed(store, replace(NEWEST, status="suspended")) == ["b", "a"]
+    assert listed(store, replace(NEWEST, status="resume-pending", ascending=True)) == ["c", "d"]
+    assert listed(store, replace(NEWEST, status="suspended", after=(1, found["b"].key))) == ["a"]
+    assert listed(store, replace(NEWEST, status="suspended", project_id="other")) == []
+
+
+def test_suspended_lanes_are_found_by_what_is_listed_of_them(store: Store) -> None:
+    if store.database.kind != "sqlite":
+        return  # which way PostgreSQL goes depends on how many there are
+    said: list[tuple[str, Any]] = []
+
+    def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
+        said.append((statement, parameters))
+
+    with store.database.read() as connection:
+        event.listen(connection, "before_cursor_execute", note)
+        lanes(connection, replace(NEWEST, status="suspended"))
+        statement, parameters = said[0]
+        plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        steps = " ".join(row[3] for row in plan.fetchall())
+    assert "ix_lanes_suspended" in steps
+    assert "ix_heads_suspended" in steps
 
 
 def test_a_list_is_long_unless_an_index_has_its_order_or_its_few() -> None:
