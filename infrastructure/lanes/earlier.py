@@ -7,7 +7,7 @@ same owner; nobody else's.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, or_, select, text
+from sqlalchemy import CompoundSelect, Connection, select, text, union_all
 
 from domain.lanes.choosing import Earlier, folded
 from infrastructure import tables as t
@@ -64,12 +64,7 @@ def earlier_sessions(
         )
         .where(
             lanes.project_id == found.project_id,
-            or_(
-                lanes.session_key.in_(keys_of_ours(connection, found)),
-                (lanes.owner == found.lane.owner)
-                & (lanes.owner != "")
-                & text("lanes.status IN ('open', 'pruned')"),
-            ),
+            lanes.session_key.in_(_whose(connection, found)),
             text("heads.status NOT IN ('deleted', 'purged')"),
         )
         .order_by(heads.updated_at.desc(), bound.session_id.desc(), bound.bound_at.desc())
@@ -98,6 +93,21 @@ def titled(found: Sequence[EarlierSession], title: str | None) -> Sequence[Earli
         return found
     wanted = folded(title)
     return [each for each in found if each.title and folded(each.title).startswith(wanted)]
+
+
+def _whose(connection: Connection, found: FoundLane) -> CompoundSelect[int]:
+    """Return the keys of the lanes whose sessions they are: looked up, and not looked for."""
+    owned = t.lanes.alias("owned")
+    ours = t.lanes.alias("ours")
+    return union_all(
+        select(ours.c.session_key).where(ours.c.session_key.in_(keys_of_ours(connection, found))),
+        select(owned.c.session_key).where(
+            owned.c.project_id == found.project_id,
+            owned.c.owner == found.lane.owner,
+            owned.c.owner != "",
+            text("owned.status IN ('open', 'pruned')"),
+        ),
+    )
 
 
 def keys_of_ours(connection: Connection, found: FoundLane) -> list[int]:

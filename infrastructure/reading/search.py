@@ -265,9 +265,10 @@ _OWN_SESSIONS: Final = (
     "d.session_key IN (SELECT own.session_key FROM lanes l "
     "JOIN lane_sessions b ON b.session_key = l.session_key "
     "JOIN streams own ON own.project_id = l.project_id AND own.session_id = b.session_id "
-    "WHERE l.project_id = :project_id "
-    "AND (l.session_key IN ({keys}) "
-    "OR (l.owner = :owner AND l.owner <> '' AND l.status <> 'moved')))"
+    "WHERE l.project_id = :project_id AND l.session_key IN ("
+    "SELECT session_key FROM lanes WHERE session_key IN ({keys}) UNION ALL "
+    "SELECT session_key FROM lanes WHERE project_id = :project_id AND owner = :owner "
+    "AND owner <> '' AND status <> 'moved'))"
 )
 
 

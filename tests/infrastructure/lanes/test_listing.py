@@ -1,5 +1,6 @@
 """Lanes are listed by how they stand, and what is long to look through holds up nobody else."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -7,6 +8,7 @@ from sqlalchemy import Connection, event
 
 from domain.json_text import JsonValue
 from infrastructure import tables as t
+from infrastructure.lanes.earlier import earlier_sessions
 from infrastructure.lanes.listing import LaneQuery, lanes
 from tests.infrastructure.lanes.arrivals import resolve
 from tests.infrastructure.writing import Store
@@ -50,9 +52,21 @@ def test_a_lane_stands_as_it_does_or_as_its_current_session_does(store: Store) -
     assert listed(store, replace(NEWEST, status="suspended", project_id="other")) == []
 
 
-def test_suspended_lanes_are_found_by_what_is_listed_of_them(store: Store) -> None:
+def test_few_of_many_lanes_are_looked_up_and_not_looked_for(store: Store) -> None:
     if store.database.kind != "sqlite":
         return  # which way PostgreSQL goes depends on how many there are
+    found = resolve(store).found
+    suspended = replace(NEWEST, status="suspended")
+    by_mark = plan(store, lambda connection: lanes(connection, suspended))
+    assert "ix_lanes_suspended" in by_mark
+    assert "ix_heads_suspended" in by_mark
+    by_owner = plan(store, lambda connection: earlier_sessions(connection, found))
+    assert "ix_lanes_owner" in by_owner
+    assert "SCAN" not in by_owner
+
+
+def plan(store: Store, ask: Callable[[Connection], object]) -> str:
+    """Return which way SQLite goes to answer."""
     said: list[tuple[str, Any]] = []
 
     def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
@@ -60,12 +74,11 @@ def test_suspended_lanes_are_found_by_what_is_listed_of_them(store: Store) -> No
 
     with store.database.read() as connection:
         event.listen(connection, "before_cursor_execute", note)
-        lanes(connection, replace(NEWEST, status="suspended"))
+        ask(connection)
         statement, parameters = said[0]
-        plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-        steps = " ".join(row[3] for row in plan.fetchall())
-    assert "ix_lanes_suspended" in steps
-    assert "ix_heads_suspended" in steps
+        steps = connection.connection.cursor()
+        steps.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        return " ".join(row[3] for row in steps.fetchall())
 
 
 def test_a_list_is_long_unless_an_index_has_its_order_or_its_few() -> None:
