@@ -374,7 +374,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "PATCH /lanes/{lane_id}": Budget(8, 7, 9, 1),
     "POST /lanes/{lane_id}/resume-mark": Budget(8, 7, 9, 1),
     "DELETE /lanes/{lane_id}/resume-mark": Budget(8, 7, 9, 1),
-    "POST /lanes/{lane_id}/undo": Budget(15, 14, 16, 1),
+    "POST /lanes/{lane_id}/undo": Budget(19, 18, 20, 1),
     "POST /lanes/{lane_id}/redo": Budget(12, 11, 8, 1),
     "GET /lanes/{lane_id}/queue": Budget(3, 3, 6, 0),
     "DELETE /lanes/{lane_id}/queue, which is empty": Budget(4, 3, 5, 0),
