@@ -39,6 +39,8 @@ class InputsBefore(Exception):
 
 
 _OF_ANSWERS = frozenset({"no-such-gate", "ambiguous-gate", "gate-already-decided", "gate-gone"})
+_AHEAD = frozenset({Step.REWIND, Step.FINISH_TURN, Step.WITHDRAW_GATES})
+"""What comes before a turn that begins before those that wait for theirs."""
 
 
 def begin(request: Request, known: tuple[int | None, State] | None = None) -> Dispatched:
@@ -109,14 +111,15 @@ def _in_line(request: Request, found: Found, decision: Begin) -> Begin | Queue:
     """Return how new text goes on that would begin a turn: not before what waits.
 
     What interrupts does not wait for its turn, nor what goes back in history first: it changes what
-    the others are said to.
+    the others are said to. Nor does what answers a gate, or has it withdrawn: the others wait for
+    that. New text beside answers gets in line when the turn is over that these were for.
 
     Raises:
         InputsBefore: something waits that can begin now.
     """
     ask = request.ask
     comes = ask.hosted and ask.start is not None and ask.queue_id is None
-    ahead = ask.policies.on_busy == "interrupt" or Step.REWIND in decision.before
+    ahead = ask.policies.on_busy == "interrupt" or not _AHEAD.isdisjoint(decision.before)
     if not comes or ahead or not found.state.head.queued:
         return decision
     first = next_input(request.attempt.connection, request.target)

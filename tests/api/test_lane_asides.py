@@ -128,3 +128,18 @@ def test_it_leaves_what_can_be_gone_on_with_and_an_open_gate(direct: Gateway) ->
 
     assert eventually(lambda: words(chat), lambda found: found[-1] == "Hm")[-1] == "Hm"
     assert chat.turn(asked["turn_id"])["status"] == "completed"
+
+
+def test_it_keeps_nobody_from_answering_a_gate_and_having_it_withdrawn(direct: Gateway) -> None:
+    asked = direct.said('ask: add {"a":1,"b":2}', "1")
+    direct.waits("Hm", "2", run=False)
+    answers = [{"gate": asked["gates"][0]["gate_id"], "verdict": "approved"}]
+    direct.post({"text": "and then?", "message_id": "3", "answers": answers})
+    chat = direct.chat()
+    said = eventually(lambda: words(chat), lambda found: len(found) == 5)
+    assert said[1:4] == ["add", "Hm", "and"]
+
+    direct.said('ask: add {"a":1,"b":2}', "4")
+    direct.waits("Hm", "5", run=False)
+    direct.said("never mind", "6", on_gate="withdraw")
+    assert eventually(lambda: words(chat), lambda found: found[-1] == "Hm")[-3] == "never"
