@@ -54,6 +54,8 @@ class _Kept:
 
 
 _KEPT: Final = _Kept()
+_READING: Final = Lock()
+"""A long text takes a second, and whoever waits for it has it then."""
 
 
 def aliases_of(connection: Connection, project_id: str) -> Aliases:
@@ -69,10 +71,14 @@ def aliases_of(connection: Connection, project_id: str) -> Aliases:
     known = _KEPT.find(whose, stamp)
     if known is not None:
         return known
-    found = stored(connection, _of(project_id))
-    aliases = read_stored_aliases(found)
-    _KEPT.keep(whose, _Read(_stamp(found), aliases))
-    return aliases
+    with _READING:
+        known = _KEPT.find(whose, stamp)
+        if known is not None:
+            return known
+        found = stored(connection, _of(project_id))
+        aliases = read_stored_aliases(found)
+        _KEPT.keep(whose, _Read(_stamp(found), aliases))
+        return aliases
 
 
 def stored_aliases(connection: Connection, project_id: str) -> Stored:

@@ -19,6 +19,7 @@ from api.writing import Key, Once, Written, once, replay_headers
 from domain.identifiers import ID, LANE, LANE_RULE, is_lane_id, is_readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import NoSuchLane
+from infrastructure.lane_aliases import PLATFORM
 from infrastructure.lanes.arriving import arrival
 from infrastructure.lanes.facts import stream_name
 from infrastructure.lanes.listing import (
@@ -96,7 +97,7 @@ async def resolve_lane(
         came = arrived(connection)
         return came, log.lanes.peek(connection, came)
 
-    came, found = await log.read(peek)
+    came, found = await log.read(peek, long=source.platform == PLATFORM)
     natural = None
     if fields.force_new and source.message_id is not None:
         natural = f"lane {came.lane_id} {source.message_id}"

@@ -1,5 +1,6 @@
 """What a project sets is found again, changed by one at a time, and never read wrongly."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,15 @@ def test_ids_of_one_person_are_known_from_the_next_message_on(store: Store) -> N
     assert canonical(lid, policy(store, "whatsapp").aliases) == "999999999999999"
     with pytest.raises(VersionMoved):
         name_people(store, ONE_PERSON, by(1))
+
+
+def test_ids_that_many_ask_for_at_once_are_read_once(store: Store) -> None:
+    people = {str(10**14 + number): str(10**10 + number) for number in range(2_000)}
+    name_people(store, {"whatsapp": dict(people)})
+    damage(store, dump({"whatsapp": dict(people)}))
+    with ThreadPoolExecutor(4) as pool:
+        known = list(pool.map(lambda _: policy(store, "whatsapp").aliases, range(4)))
+    assert all(each is known[0] for each in known)
 
 
 def test_ids_that_cannot_be_read_are_nobody_elses(store: Store) -> None:
