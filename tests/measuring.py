@@ -1,11 +1,13 @@
 """Which lines of the core do its own tests run?
 
-They are measured in the one run of all tests: what is imported anywhere counts, and beyond that
-what the core's tests with fixed data run, not what the laws among them draw or go through.
+They are measured in the one run of all tests: what importing runs counts, and beyond that what the
+core's tests with fixed data run, not what the laws among them draw or go through.
 """
 
 from collections.abc import Generator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 from coverage import Coverage
@@ -14,7 +16,7 @@ from coverage import Coverage
 MEASURE = "TURNLOG_TEST_COVERAGE"
 
 _ROOT = Path(__file__).parent
-_CORE = (_ROOT / "domain", _ROOT / "projections")
+_CORE = ("domain", "projections")
 _LAWS = ("hypothesis", "law")
 
 
@@ -24,15 +26,29 @@ class Measuring:
     def __init__(self, data_file: str) -> None:
         self._coverage = Coverage(data_file=data_file, data_suffix=True)
         self._coverage.start()
-
-    def pytest_collection_finish(self) -> None:
-        """Leave off once everything is imported."""
+        for package in _CORE:
+            for module in walk_packages([str(_ROOT.parent / package)], f"{package}."):
+                import_module(module.name)
         self._coverage.stop()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, object, object]:
+        """Measure what the core's tests make as they are loaded."""
+        return (yield from self._measured(collector))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Measure a test of the core."""
-        if not _counts(item):
+        return (yield from self._measured(item))
+
+    def pytest_sessionfinish(self) -> None:
+        """Keep what was measured."""
+        self._coverage.save()
+
+    def _measured(self, node: pytest.Collector | pytest.Item) -> Generator[None, object, object]:
+        if not _counts(node):
             return (yield)
         self._coverage.start()
         try:
@@ -40,12 +56,8 @@ class Measuring:
         finally:
             self._coverage.stop()
 
-    def pytest_sessionfinish(self) -> None:
-        """Keep what was measured."""
-        self._coverage.save()
 
-
-def _counts(item: pytest.Item) -> bool:
-    if any(item.get_closest_marker(law) for law in _LAWS):
+def _counts(node: pytest.Collector | pytest.Item) -> bool:
+    if any(node.get_closest_marker(law) for law in _LAWS):
         return False
-    return any(item.path.is_relative_to(folder) for folder in _CORE)
+    return any(node.path.is_relative_to(_ROOT / package) for package in _CORE)

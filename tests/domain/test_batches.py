@@ -112,3 +112,12 @@ def test_what_a_batch_needs_is_looked_up_before_it(seed: int) -> None:
         whole = outcome(state, steps)
         assert made(outcome(restrict(state, keys_of(steps)), steps)) == made(whole), steps
         state = state if whole is None else whole.state
+
+
+def test_what_a_rewind_and_the_redo_after_it_need_is_looked_up() -> None:
+    state = folded(OPENED, started(), ended(), started("t2"), ended("t2"))  # 5
+    for step in (c.Rewind(to_version=3), c.Redo()):
+        known = restrict(state, keys_of([step]))
+        whole = carry_out(state, [step], STAMP)
+        assert carry_out(known, [step], STAMP).changes == whole.changes
+        state = whole.state
