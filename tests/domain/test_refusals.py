@@ -91,3 +91,9 @@ def test_whoever_needs_what_cannot_be_read_is_told_what_that_is() -> None:
     told = "who is whom cannot be read: a later turnlog set it, or it is damaged"
 
     assert str(r.SettingsUnreadable("who is whom")) == told
+
+
+def test_whoever_meets_a_lost_lane_is_told_how_it_is_mended() -> None:
+    told = "what is kept of the lane is lost; an operator runs: turnlog rebuild --all"
+
+    assert str(r.LaneDamaged()) == told
