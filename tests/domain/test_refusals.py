@@ -97,3 +97,7 @@ def test_whoever_meets_a_lost_lane_is_told_how_it_is_mended() -> None:
     told = "what is kept of the lane is lost; an operator runs: turnlog rebuild --all"
 
     assert str(r.LaneDamaged()) == told
+
+
+def test_whoever_says_again_what_nobody_said_is_told_so() -> None:
+    assert str(r.NothingToRetry()) == "nothing that was said is in sight"
