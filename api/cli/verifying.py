@@ -9,6 +9,7 @@ from api.cli.showing import text_of
 from api.cli.source import Source, source
 from domain.json_text import JsonValue, parse
 
+LANE = "lane:"
 Receipt = tuple[int, str]
 
 
@@ -25,7 +26,9 @@ def verify(
                 _tell(parse(outcome), every=session_id is not None)
         bad = [session for session, ok in outcomes.seen if not ok]
         if session_id is None and not as_json:
-            count = f"sessions verified: {len(outcomes.seen)}"
+            lanes = sum(session.startswith(LANE) for session, _ in outcomes.seen)
+            count = f"sessions verified: {len(outcomes.seen) - lanes}"
+            count += f", lanes: {lanes}" if lanes else ""
             say(f"{count}, damaged: {len(bad)}" if bad else f"{count}, all as they were written")
     return NOT_SO if bad else 0
 

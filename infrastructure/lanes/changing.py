@@ -20,6 +20,7 @@ from domain.state import GONE
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.forking import ForkRequest, fork
 from infrastructure.hosting.queue_listing import Listed, listed
+from infrastructure.lanes.activity import touch
 from infrastructure.lanes.arriving import arrival_at
 from infrastructure.lanes.earlier import earlier_sessions
 from infrastructure.lanes.leaving import (
@@ -38,7 +39,6 @@ from infrastructure.lanes.resolving import (
     Lanes,
     Resolved,
     new_session_id,
-    touch,
 )
 from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from os import urandom
 from typing import Any, Final, cast
 
-from sqlalchemy import Connection, bindparam
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection
 
 from domain import commands as c
 from domain.events.lane import LaneEvent, LaneMoved, LaneOpened
@@ -22,10 +21,10 @@ from domain.lanes.pruning import DAY_US
 from domain.lanes.resolving import Resolution, Standing
 from domain.raw_json import RawJson, dumped
 from domain.refusals import LaneDamaged, NoSuchSession, TurnInProgress
-from infrastructure import tables as t
 from infrastructure.command_handler import Caller, CommandHandler, Target, mint
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
+from infrastructure.lanes.activity import TOUCHED_US, touch
 from infrastructure.lanes.facts import LaneFact, folded, stamped, stream_name
 from infrastructure.lanes.lookup import (
     FoundLane,
@@ -35,13 +34,9 @@ from infrastructure.lanes.lookup import (
     lane_version,
 )
 from infrastructure.lanes.writing import LaneWriting
-from infrastructure.prepared import Prepared
 from infrastructure.reading.sessions import session
 from infrastructure.recorder import find_key
 from infrastructure.runner import Attempt
-
-TOUCHED_US: Final = 1_000_000
-"""When something last came to a lane is kept to the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,27 +316,6 @@ def new_session_id(now: int) -> str:
     """Return an id that tells when a session began, and is nobody else's."""
     when = datetime.fromtimestamp(now / 1_000_000, UTC)
     return f"{when:%Y%m%d_%H%M%S}_{urandom(4).hex()}"
-
-
-def touch(connection: Connection, found: FoundLane, now: int) -> None:
-    """Keep that something came to a lane; never earlier than was kept."""
-    row = {"session_key": found.key, "project_id": found.project_id, "touched_at": now}
-    _TOUCH.run(connection, row)
-
-
-def _touch(dialect: str) -> Any:  # noqa: ANN401 - one of two classes without a common one
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
-    statement = insert(t.lane_activity).values(
-        {c.name: bindparam(c.name) for c in t.lane_activity.columns}
-    )
-    return statement.on_conflict_do_update(
-        index_elements=["session_key"],
-        set_={"touched_at": statement.excluded["touched_at"]},
-        where=t.lane_activity.c.touched_at < statement.excluded["touched_at"],
-    )
-
-
-_TOUCH: Final = Prepared(_touch)
 
 
 def _source(arrival: Arrival) -> dict[str, Any]:
