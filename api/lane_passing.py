@@ -133,10 +133,15 @@ async def passing_of(
             raise
         raise MessageExists(incoming.message_id) from None
     if not found.allowed:
-        detail = "the project's settings say who may speak on this platform"
-        raise ProblemError("sender-not-allowed", detail)
+        raise not_allowed()
     before = None if found.kept is None else CameBefore(found.kept)
     return Passing(log, caller, passed, found, resolved, before)
+
+
+def not_allowed() -> ProblemError:
+    """Return the problem of somebody who may not speak."""
+    detail = "the project's settings say who may speak on this platform"
+    return ProblemError("sender-not-allowed", detail)
 
 
 def request_of(

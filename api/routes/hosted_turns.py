@@ -15,7 +15,7 @@ from api import following
 from api.asks import TurnBody, hosted_ask
 from api.body import Body, json_of, read_body
 from api.dependencies import From, Log, Session
-from api.errors import UNREACHABLE, retry, unreachable
+from api.errors import UNREACHABLE, problem_of, retry, unreachable
 from api.following import frame
 from api.problems import ProblemError
 from api.recovering import recovered
@@ -27,6 +27,7 @@ from api.writing import Key, Once, replay_headers
 from domain.dispatch.outcomes import Deliver, Refuse
 from domain.json_text import JsonValue
 from domain.raw_json import dumped
+from domain.refusals import Refusal
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.hosts import Hosting
@@ -165,9 +166,7 @@ async def answered(
     if turn_id is None:
         raise ProblemError("contended", "nothing came of the request; try again")
     if STREAM in accept:
-        frames = _frames(log, live, look)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"} | again
-        return StreamingResponse(frames, media_type=STREAM, headers=headers)
+        return await _streamed(log, live, look, again)
     if live is not None and "respond-async" in prefer:
         shape = {"turn_id": turn_id, "status": "running", "path": live.path}
         applied = {"Preference-Applied": "respond-async"} | again
@@ -233,6 +232,23 @@ def _watching(live: Live) -> Generator["asyncio.Queue[Mapping[str, JsonValue]]"]
         live.watchers.discard(take)
 
 
+async def _streamed(
+    log: Turnlog,
+    live: Live | None,
+    look: Callable[[Connection], tuple[bytes, dict[str, str]]],
+    again: Mapping[str, str],
+) -> Response:
+    """Return the pieces of a turn as they come, then the turn.
+
+    Raises:
+        NoSuchSession: it is gone already.
+    """
+    if live is None:
+        await log.read(look)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **again}
+    return StreamingResponse(_frames(log, live, look), media_type=STREAM, headers=headers)
+
+
 async def _frames(
     log: Turnlog, live: Live | None, look: Callable[[Connection], tuple[bytes, dict[str, str]]]
 ) -> AsyncGenerator[bytes]:
@@ -244,8 +260,10 @@ async def _frames(
         said, _ = await log.read(look)
     except UNREACHABLE as error:
         yield frame("error", unreachable(error).body())
-        return
-    yield frame("done", said)
+    except Refusal as refusal:  # the session was deleted meanwhile
+        yield frame("error", problem_of(refusal).body())
+    else:
+        yield frame("done", said)
 
 
 async def _pieces(live: Live) -> AsyncGenerator[bytes]:

@@ -14,6 +14,7 @@ from api.going_back import Move, move, moved_shape, with_target
 from api.lane_command_bodies import LaneRedoBody, RetryBody, StopBody, UndoBody
 from api.lane_commanding import MEDIA, Commanded, LaneCommand, recalled_shape
 from api.lane_message_bodies import LaneQueueBody
+from api.lane_passing import not_allowed
 from api.recovering import recovered
 from api.routes.hosted_turns import TAKEN, answered, hosting_of
 from api.routes.lane_messages import Accept, Prefer, passed_on
@@ -36,6 +37,7 @@ from infrastructure.lanes.addressed import counted
 from infrastructure.lanes.changing import LaneChanges
 from infrastructure.lanes.leaving import target_of
 from infrastructure.lanes.lookup import FoundLane, the_lane
+from infrastructure.lanes.messages import may_speak
 from infrastructure.lanes.retrying import LastInput, last_input
 from infrastructure.reading.moment import moment
 from infrastructure.runner import Attempt
@@ -97,6 +99,8 @@ async def retry_in_lane(
 
     def look(connection: Connection) -> tuple[FoundLane, Kept | LastInput]:
         found = the_lane(connection, *command.place)
+        if not may_speak(connection, found):
+            raise not_allowed()
         kept = None if once_key is None else idempotency.find(connection, once_key, log.now())
         return found, kept or last_input(connection, target_of(found))
 

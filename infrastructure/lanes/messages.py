@@ -102,6 +102,8 @@ def came(
     if incoming.message_id is not None:
         key = key_of(incoming, incoming.message_id, place)
     speaker = source or _alone(incoming, found)
+    if source is None and speaker is not None:
+        policy = _policy(connection, incoming.project_id, speaker, settings)
     return Came(
         arrival=arrived,
         place=place,
@@ -111,6 +113,22 @@ def came(
         sender=_sender(settings, incoming, source, policy),
         found=found,
     )
+
+
+def may_speak(connection: Connection, found: FoundLane) -> bool:
+    """Tell whether whose lane it is may have something said again there.
+
+    In a shared lane nobody is named who could be asked about.
+
+    Raises:
+        SettingsUnreadable: whom the ids of the lane's source name cannot be told.
+    """
+    settings = settings_of(connection, found.project_id)
+    speaker = recorded_source(found.lane.source)
+    if found.lane.shared or not settings.readable:
+        return settings.readable
+    policy = _policy(connection, found.project_id, speaker, settings)
+    return settings.allows(speaker.platform, *_ids(speaker, policy))
 
 
 def key_of(incoming: Incoming, message_id: str, place: str) -> IdempotencyKey:
@@ -164,6 +182,15 @@ def _alone(incoming: Incoming, found: FoundLane | None) -> Source | None:
     if incoming.internal or found is None or found.lane.shared:
         return None
     return recorded_source(found.lane.source)
+
+
+def _policy(
+    connection: Connection, project_id: str, speaker: Source, settings: ProjectSettings
+) -> KeyPolicy:
+    """Return whom the ids of a source name, where it matters who may speak."""
+    if not settings.readable or settings.lanes.allowed_users is None:
+        return KeyPolicy()
+    return key_policy(connection, project_id, speaker.platform, settings)
 
 
 def _is_allowed(

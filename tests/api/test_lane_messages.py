@@ -118,6 +118,8 @@ def test_it_does_so_when_the_lane_has_another_session(direct: Gateway) -> None:
     assert new["session_id"] == reset
     direct.client.delete(f"/sessions/{first['session_id']}")
     gone = direct.say("Hello", "1")
+    streamed = direct.post({"text": "Hello", "message_id": "1"}, {"Accept": "text/event-stream"})
+    assert streamed.json() == gone.json()
     assert (gone.status_code, gone.json()["status"]) == (200, "gone")
     assert direct.chat(reset).read()["turn_id"] is None
     assert users(direct.chat(reset)) == ["Hello"]
@@ -253,6 +255,28 @@ def test_who_may_not_speak_leaves_nothing(direct: Gateway, group: Gateway) -> No
     assert direct.said("Hello")["status"] == "completed"
     lane = direct.resolved()["lane_id"]
     assert client.post(f"/lanes/{lane}/messages", json={"text": "Hi"}).status_code == 200
+    allow["lanes"]["allowed_users"]["telegram"] = ["43"]
+    client.patch("/settings", json=allow)
+    again = client.post(f"/lanes/{lane}/retry", json={})
+    assert (again.status_code, again.json()["code"]) == (403, "sender-not-allowed")
+    assert users(direct.chat()) == ["Hello", "Hi"]
+
+
+def test_whose_lane_it_is_may_speak_by_each_of_their_ids(direct: Gateway) -> None:
+    people = {"whatsapp": {"999999999999999@lid": ["15551234567@s.whatsapp.net"]}}
+    assert direct.client.put("/lanes/aliases", json=people).is_success
+    allow = {"lanes": {"allowed_users": {"whatsapp": ["15551234567"]}}}
+    assert direct.client.patch("/settings", json=allow).is_success
+    by_source = direct.post(
+        {"text": "Hello"},
+        platform="whatsapp",
+        chat_id="999999999999999@lid",
+        user_id="999999999999999@lid",
+    )
+    lane = by_source.json()["lane_id"]
+    by_lane = direct.client.post(f"/lanes/{lane}/messages", json={"text": "Hi"})
+    again = direct.client.post(f"/lanes/{lane}/retry", json={})
+    assert [each.status_code for each in (by_source, by_lane, again)] == [200, 200, 200]
 
 
 def test_while_settings_cannot_be_read_nobody_may_speak(
@@ -269,6 +293,7 @@ def test_while_settings_cannot_be_read_nobody_may_speak(
     by_source = [direct.say("Hello"), direct.say("Hello", internal=True)]
     to = f"/lanes/{lane}/messages"
     by_lane = [direct.client.post(to, json={"text": "Hi", "internal": i}) for i in (False, True)]
+    by_lane.append(direct.client.post(f"/lanes/{lane}/retry", json={}))
 
     assert {answer.json()["code"] for answer in by_source} == {"settings-unreadable"}
     assert {answer.json()["code"] for answer in by_lane} == {"sender-not-allowed"}
