@@ -16,6 +16,7 @@ from infrastructure import tables as t
 from infrastructure.command_handler import Target
 from infrastructure.hosting.became import Dispatched
 from infrastructure.lanes.lookup import followed
+from infrastructure.lanes.marks import newest_addressed
 from infrastructure.prepared import Prepared
 
 AUTHOR: Final = {"subject_id": "turnlog", "display": "turnlog"}
@@ -31,9 +32,11 @@ CUT_OFF: Final = (
 _NEWEST: Final = Prepared(
     lambda _: select(t.turns.c.turn_id, t.turns.c.status, t.turns.c.started_at).where(
         t.turns.c.session_key == bindparam("session_key"),
-        t.turns.c.number == bindparam("number"),
+        t.turns.c.number
+        == newest_addressed(bindparam("session_key"), bindparam("number"), bindparam("branch")),
     )
 )
+"""The newest turn in which more was said than among people."""
 
 
 def told_of_cut_off(connection: Connection, target: Target, done: Dispatched) -> str | None:
@@ -62,7 +65,8 @@ def _was_cut_off(
         marked_at = 0 if lane_id is None else _marked_at(connection, target, lane_id)
         if not marked_at:
             return False
-    newest = _NEWEST.run(connection, {"session_key": key, "number": head.turn_tip}).first()
+    place = {"session_key": key, "number": head.turn_tip, "branch": head.branch}
+    newest = _NEWEST.run(connection, place).first()
     if newest is None:
         return False
     if head.resume_turn is not None:

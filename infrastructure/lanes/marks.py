@@ -5,7 +5,7 @@ Found by indexes of the marks alone, whatever else the log holds.
 
 from typing import Any, Final
 
-from sqlalchemy import bindparam, select, text, tuple_
+from sqlalchemy import bindparam, literal_column, select, text, tuple_
 
 from infrastructure import tables as t
 from infrastructure.prepared import Prepared
@@ -14,6 +14,35 @@ AT_ONCE: Final = 500
 """So many rows are read at once."""
 
 _SESSION: Final = t.streams.alias("session")
+
+
+def newest_addressed(session_key: Any, turn_tip: Any, branch: Any) -> Any:  # noqa: ANN401
+    """Select the number of the newest turn in sight that is more than what people said aside.
+
+    None of a branch that has no such turn of its own: somebody went back in history there.
+    """
+    turns = t.turns.alias("newest")
+    aside = (
+        (turns.c.status == literal_column("'completed'"))
+        & turns.c.path.is_(None)
+        & turns.c.producer_id.is_(None)
+        & (turns.c.messages == literal_column("1"))
+    )
+    return (
+        select(turns.c.number)
+        .where(
+            turns.c.session_key == session_key,
+            turns.c.number <= turn_tip,
+            turns.c.branch == branch,
+            ~aside,
+        )
+        .order_by(turns.c.number.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+_NEWEST: Final = newest_addressed(t.heads.c.session_key, t.heads.c.turn_tip, t.heads.c.branch)
 _HEAD: Final = (
     _SESSION.c.project_id.label("at_project_id"),
     _SESSION.c.session_id.label("at_session_id"),
@@ -21,7 +50,7 @@ _HEAD: Final = (
     t.heads.c.status.label("head_status"),
     t.heads.c.suspended.label("head_suspended"),
     t.heads.c.turn_id.label("head_turn_id"),
-    t.heads.c.turn_tip.label("head_turn_tip"),
+    _NEWEST.label("newest_number"),
     t.heads.c.queued.label("head_queued"),
     t.heads.c.resume_turn.label("head_resume_turn"),
     t.heads.c.resume_reason.label("head_resume_reason"),
@@ -77,8 +106,7 @@ def _own(*where: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
         .join(t.heads, t.heads.c.session_key == _SESSION.c.session_key)
         .outerjoin(
             t.turns,
-            (t.turns.c.session_key == t.heads.c.session_key)
-            & (t.turns.c.number == t.heads.c.turn_tip),
+            (t.turns.c.session_key == t.heads.c.session_key) & (t.turns.c.number == _NEWEST),
         )
         .where(
             text("lanes.resume_reason IS NOT NULL"),

@@ -204,7 +204,7 @@ def _pending_of_session(row: Any) -> Pending:  # noqa: ANN401 - a row of marks
         is_suspended=bool(row.head_suspended),
         is_running=row.head_turn_id is not None,
         waits=row.head_queued > 0,
-        is_newest=row.turn_number is not None and row.turn_number == row.head_turn_tip,
+        is_newest=row.turn_number is not None and row.turn_number == row.newest_number,
         is_hosted=_is_hosted(row),
     )
 

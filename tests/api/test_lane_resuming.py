@@ -82,6 +82,13 @@ def begun(client: httpx.Client, found: Json) -> list[Json]:
     return [each["data"] for each in events if each["type"] == "turn-started"]
 
 
+def aside(client: httpx.Client, found: Json, platform: str = "telegram") -> None:
+    """Have people say something to each other."""
+    source = {"platform": platform, "chat_id": found["lane_key"][-1]}
+    body = {"source": source, "text": "Lunch?", "run": False}
+    assert client.post("/lanes/messages", json=body).status_code == 200
+
+
 def resumable(client: httpx.Client, found: Json) -> bool:
     """Tell whether there is something to go on with in a lane."""
     return bool(client.get(f"/lanes/{found['lane_id']}").json()["resume_pending"])
@@ -129,8 +136,14 @@ def test_a_platform_that_connects_has_what_was_cut_off_there_go_on_and_nothing_e
         assert len(begun(client, slack)) == 1
         assert resumable(client, slack)
 
+        aside(client, slack, "slack")
+        undone = lane(client, "4", "slack")
+        cut_off(resuming, undone)
+        assert client.post(f"/lanes/{undone['lane_id']}/undo", json={}).is_success
+        aside(client, undone, "slack")
         connect(client, "slack")
-        eventually(lambda: len(begun(client, slack)), lambda count: count == 2)
+        eventually(lambda: len(begun(client, slack)), lambda count: count == 3)
+        assert client.get(f"/lanes/{undone['lane_id']}").json()["held_back"] == "went-on"
 
 
 def test_a_model_is_told_once_of_what_was_cut_off_and_nobody_said_so(
@@ -141,6 +154,7 @@ def test_a_model_is_told_once_of_what_was_cut_off_and_nobody_said_so(
     cut_off(server, own, project, "asked")
     mark(server, own, project)
     for found in (marked, own):
+        aside(client, found)
         chat = Chat(client, found["session_id"], server.harnesses)
 
         def say(text: str) -> str | None:
