@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 from fastapi import Depends, Request, Response
-from pydantic import Field, StrictStr
+from pydantic import Field, StrictInt, StrictStr
 from sqlalchemy import Connection
 
 from api.body import RawBody
 from api.dependencies import ProjectId
+from api.lane_message_bodies import check_message_id
 from api.lane_shapes import lane_shape
 from api.routes.hosted_turns import hosting_of
 from api.routes.lanes import LaneId
 from api.shapes import Shape
 from api.writing import Key, Once, Written, once, replay_headers
-from domain.fields import check_name
 from domain.json_text import parse
 from domain.raw_json import dumped
 from domain.refusals import NoSuchLane
@@ -35,7 +35,7 @@ from projections.turns import address_shape
 
 MEDIA: Final = "application/json"
 MessageId = Annotated[
-    StrictStr | None,
+    StrictStr | StrictInt | None,
     Field(
         description="The platform's id of the message that it was typed in: the same again does "
         "nothing, and gets the first answer."
@@ -70,7 +70,7 @@ class LaneCommand:
         Raises:
             InvalidValue: the message's id is none.
         """
-        check_name(self.message_id, "message_id")
+        check_message_id(self.message_id)
         natural = None
         if self.message_id is not None:
             natural = f"lane {self.lane_id} {self.verb} {self.message_id}"
@@ -92,7 +92,7 @@ class Asked:
     lane_id: str
     key: str | None
 
-    def to(self, verb: str, body: RawBody, message_id: str | None = None) -> LaneCommand:
+    def to(self, verb: str, body: RawBody, message_id: str | int | None = None) -> LaneCommand:
         """Return the command that it is."""
         return LaneCommand(
             request=self.request,
@@ -101,7 +101,7 @@ class Asked:
             verb=verb,
             body=body,
             key=self.key,
-            message_id=message_id,
+            message_id=None if message_id is None else str(message_id),
         )
 
 

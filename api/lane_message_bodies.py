@@ -173,12 +173,15 @@ def _messages(said: dict[str, JsonValue]) -> Sequence[JsonValue]:
     return [{"role": "user", "content": what}]
 
 
-def _id(given: str | int | None, name: str) -> str | None:
-    if given is None:
-        return None
-    found = str(given)
-    if not is_readable(found) or len(found) > ID_LIMIT:
+def check_message_id(found: str | None, name: str = "message_id") -> None:
+    """Raise `InvalidValue` unless there is none, or it can be a platform's id of a message."""
+    if found is not None and (not is_readable(found) or len(found) > ID_LIMIT):
         raise InvalidValue(_ID_RULE, name)
+
+
+def _id(given: str | int | None, name: str) -> str | None:
+    found = None if given is None else str(given)
+    check_message_id(found, name)
     return found
 
 

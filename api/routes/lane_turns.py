@@ -26,7 +26,7 @@ from api.writing import Written, once, replay_headers
 from domain import commands as c
 from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.raw_json import dumped
-from domain.refusals import NoSuchSession
+from domain.refusals import LaneIsSuspended, NoSuchSession
 from infrastructure import idempotency
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
@@ -88,7 +88,7 @@ async def retry_in_lane(
     begins; nothing else is changed, and `redo` brings it back. What is said is what was recorded:
     the words, the files, and whose they are. The answer is the turn's, with the lane's members.
     While a turn runs it is 409 `turn-in-progress`, unless `interrupt` says so; with nothing in
-    sight it is 409 `nothing-to-retry`.
+    sight it is 409 `nothing-to-retry`, and of a suspended lane 409 `lane-suspended`.
     """
     hosting = hosting_of(asked.request)
     body = await read_body(asked.request)
@@ -102,6 +102,8 @@ async def retry_in_lane(
         if not may_speak(connection, found):
             raise not_allowed()
         kept = None if once_key is None else idempotency.find(connection, once_key, log.now())
+        if kept is None and found.lane.suspended_reason is not None:
+            raise LaneIsSuspended
         return found, kept or last_input(connection, target_of(found))
 
     found, last = await log.read(look)
@@ -110,9 +112,9 @@ async def retry_in_lane(
         before = CameBefore(last)
         target = replace(target, session_id=before.session_id or target.session_id)
         took = await hosting.before(target, before)
-        members = _members(found, target, fields.message_id)
+        members = _members(found, target, command.message_id)
     else:
-        address = Address(found.lane_id, fields.message_id or last.address.reply_to)
+        address = Address(found.lane_id, command.message_id or last.address.reply_to)
         request = _again(last, interrupt=fields.interrupt)
         again = request.valid(TurnBody)
         ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)

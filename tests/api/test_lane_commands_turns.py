@@ -26,7 +26,7 @@ def test_turns_are_taken_back_and_brought_back_once(chat: Chat) -> None:
     for text in ("one", "two", "three"):
         here.now.said(text)
 
-    first, again = (here.do("undo", turns=2, message_id="m1") for _ in range(2))
+    first, again = (here.do("undo", turns=2, message_id=each) for each in (1001, 1001))
 
     assert first == again
     assert [first[name] for name in MEMBERS] == [here.lane_id, here.now.session_id]
@@ -89,6 +89,8 @@ def test_what_waits_for_an_answer_is_withdrawn_when_it_is_said_again(chat: Chat)
 
     assert chat.client.get(f"/approvals/{gate}").json()["status"] == "withdrawn"
     assert len(spoken(here)) == 1
+    here.do("suspend", reason="stuck")
+    assert problem(here.ask("retry"))[:2] == (409, "lane-suspended")
 
 
 def test_what_is_not_for_the_agent_is_not_said_again(chat: Chat) -> None:
