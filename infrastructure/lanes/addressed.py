@@ -24,7 +24,9 @@ MOST_OVERHEARD: Final = 1_000
 """So many turns at most are passed over that nothing ran in."""
 
 
-def addressed_turns(connection: Connection, target: Target) -> Iterator[Turn]:
+def addressed_turns(
+    connection: Connection, target: Target, *, oldest_first: bool = False
+) -> Iterator[Turn]:
     """Yield the turns in sight in which somebody spoke to the agent, the newest first.
 
     Raises:
@@ -33,7 +35,8 @@ def addressed_turns(connection: Connection, target: Target) -> Iterator[Turn]:
     key, head, _ = session_head(connection, target)
     records = records_of(connection, key, head)
     passed = 0
-    for depth in range(head.turns - 1, -1, -1):
+    depths = range(head.turns)
+    for depth in depths if oldest_first else reversed(depths):
         turn = records.turn_numbered(turn_at(records.branch, spot_of(head), depth))
         if turn is None:
             continue
@@ -53,12 +56,18 @@ def counted(connection: Connection, target: Target, command: c.Rewind) -> c.Rewi
         NothingToRewind: nobody spoke to the agent.
         NoSuchSession: it is gone.
     """
-    wanted = range(command.turns or 0)
-    turns = addressed_turns(connection, target)
-    found = [turn for _, turn in zip(wanted, turns, strict=False)]
-    if not found:
+    wanted = command.turns or 0
+    _, head, _ = session_head(connection, target)
+    first = None
+    if wanted >= head.turns:  # not all of them have to be looked at
+        first = next(addressed_turns(connection, target, oldest_first=True), None)
+    if first is None:
+        turns = addressed_turns(connection, target)
+        for _, first in zip(range(wanted), turns, strict=False):  # noqa: B007 - the last of them
+            pass
+    if first is None:
         raise NothingToRewind
-    return replace(command, turns=None, to_turn=found[-1].turn_id)
+    return replace(command, turns=None, to_turn=first.turn_id)
 
 
 def _is_aside(connection: Connection, key: int, turn: Turn) -> bool:
