@@ -14,7 +14,7 @@ from api.going_back import Move, move, moved_shape, with_target
 from api.lane_command_bodies import LaneRedoBody, RetryBody, StopBody, UndoBody
 from api.lane_commanding import MEDIA, Commanded, LaneCommand, recalled_shape
 from api.lane_message_bodies import LaneQueueBody
-from api.lane_passing import not_allowed
+from api.lane_passing import gone, not_allowed
 from api.recovering import recovered
 from api.routes.hosted_turns import TAKEN, answered, hosting_of
 from api.routes.lane_messages import Accept, Prefer, passed_on
@@ -111,15 +111,20 @@ async def retry_in_lane(
     if isinstance(last, Kept):
         before = CameBefore(last)
         target = replace(target, session_id=before.session_id or target.session_id)
-        took = await hosting.before(target, before)
         members = _members(found, target, command.message_id)
-    else:
-        address = Address(found.lane_id, command.message_id or last.address.reply_to)
-        request = _again(last, interrupt=fields.interrupt)
-        again = request.valid(TurnBody)
-        ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)
-        took = await hosting.take(target, ask, caller, request.raw, once_key)
-        members = _members(found, target, address.reply_to)
+        try:
+            took = await hosting.before(target, before)
+            return await answered(
+                log, hosting, target, took, accept=accept, prefer=prefer, members=members
+            )
+        except NoSuchSession:
+            return gone(members, replayed=True)
+    address = Address(found.lane_id, command.message_id or last.address.reply_to)
+    request = _again(last, interrupt=fields.interrupt)
+    again = request.valid(TurnBody)
+    ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)
+    took = await hosting.take(target, ask, caller, request.raw, once_key)
+    members = _members(found, target, address.reply_to)
     return await answered(log, hosting, target, took, accept=accept, prefer=prefer, members=members)
 
 

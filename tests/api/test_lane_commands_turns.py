@@ -64,6 +64,9 @@ def test_what_was_said_last_is_said_again_as_it_was(chat: Chat) -> None:
     assert after["author"] == before["author"]
     rewound, started = here.now.events("history-rewound", "turn-started")[-2:]
     assert (rewound["type"], started["data"]["lane_id"]) == ("history-rewound", here.lane_id)
+    chat.client.delete(f"/sessions/{here.now.session_id}")
+    gone = here.ask("retry", message_id="m1")
+    assert (gone.status_code, gone.json()["status"]) == (200, "gone")
 
 
 def test_a_turn_that_runs_is_said_again_only_if_it_is_to_be_interrupted(chat: Chat) -> None:
