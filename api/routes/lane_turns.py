@@ -119,7 +119,10 @@ async def retry_in_lane(
             )
         except NoSuchSession:
             return gone(members, replayed=True)
-    address = Address(found.lane_id, command.message_id or last.address.reply_to)
+    here = last.address.lane_id == found.lane_id  # another chat's ids mean nothing in this one
+    address = Address(
+        found.lane_id, command.message_id or (last.address.reply_to if here else None)
+    )
     request = _again(last, interrupt=fields.interrupt)
     again = request.valid(TurnBody)
     ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)

@@ -164,6 +164,17 @@ def test_only_what_came_by_a_lane_is_taken_back_where_another_has_the_session(ch
     other.do("stop")
 
 
+def test_what_another_lane_said_is_said_again_but_replies_to_nothing_there(chat: Chat) -> None:
+    here, other = place(chat, chat_id="1"), place(chat, chat_id="2")
+    here.do("switch", session_id=other.now.session_id)
+    assert other.ask("messages", text="Hello", message_id="m1").is_success
+    assert other.do("retry")["reply_to"] == "m1"
+
+    retried = here.do("retry")
+
+    assert (retried["lane_id"], retried.get("reply_to")) == (here.lane_id, None)
+
+
 def test_a_runners_turn_is_cut_off_by_a_reset(chat: Chat) -> None:
     here = place(chat)
     old = here.now.session_id
