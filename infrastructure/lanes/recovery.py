@@ -169,6 +169,8 @@ def _of_sessions(rows: Rows, known: _Known) -> Iterable[CutOff]:
             reply_to=row.turn_reply_to,
         )
         if isinstance(chosen, tuple):
+            if chosen[0] != pending.lane_id:  # another chat's ids mean nothing in this one
+                cut_off = cut_off._replace(reply_to=None)
             yield _judged(cut_off, *chosen, pending, known)
         else:
             yield cut_off._replace(held=chosen)

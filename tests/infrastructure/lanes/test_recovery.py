@@ -209,6 +209,14 @@ def test_a_session_that_its_lane_left_is_not_gone_on_with(store: Store) -> None:
     assert why(store, lane_id) is None
 
 
+def test_what_came_by_a_place_that_moved_replies_to_no_message_of_the_new_one(store: Store) -> None:
+    first = resolve(store)
+    cut_off(store, first.session_id, "t1", "f" * 32)
+    connect(store)
+    (one,) = found(store)
+    assert (one.held, one.lane_id, one.reply_to) == (None, first.found.lane_id, None)
+
+
 def test_it_takes_as_many_statements_for_many_as_for_one(new_database: NewDatabase) -> None:
     with opened(new_database("sqlite")) as store:
 
