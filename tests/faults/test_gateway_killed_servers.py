@@ -95,7 +95,8 @@ def test_a_gateway_of_killed_servers_loses_nothing_and_says_nothing_twice(
         assert len(sessions) == 1 + len(RESET_AT)
         assert [each["current"] for each in bound].count(True) == 1
         eventually(lambda: server.http.get(f"/lanes/{lane}/queue").json()["items"] == [])  # noqa: B023
-        said, recalled = [], Counter[str]()
+        said: list[str] = []
+        recalled = Counter[str]()
         for session_id in sessions:
             for each in events_of(server.http, session_id):
                 if each["type"] == "turn-started":
