@@ -128,7 +128,8 @@ def test_only_a_turn_that_ends_well_takes_a_mark_away(store: Store) -> None:
         assert (now(store, lane_id).lane.resume_reason is not None) == kept, (how, more)
     of_runner = resolve(store, {**TELEGRAM, "chat_id": "runner"})
     ask(store, of_runner.found.lane_id, MARK)
-    body = f'{{"turn_id":"t1","lane_id":"{of_runner.found.lane_id}","messages":[{{"role":"user","content":"hi"}}]}}'
+    said = '"messages":[{"role":"user","content":"hi"}]'
+    body = f'{{"turn_id":"t1","lane_id":"{of_runner.found.lane_id}",{said}}}'
     store.append([propose("turn-started", body.encode())], of_runner.session_id)
     over = propose("turn-completed", b'{"turn_id":"t1","record_count":1}')
     store.append([over], of_runner.session_id)
