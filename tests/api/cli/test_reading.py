@@ -108,7 +108,7 @@ def test_an_export_that_nobody_reads_to_its_end_ends_quietly(
         first = running.document()
         running.out.close()
         code = running.process.wait(30)
-        errors = running.process.stderr.read() if running.process.stderr else b""
+        errors = running.process.stderr.read()
 
     assert first["format"] == "turnlog-export-1"
     assert (code, errors) == (141, b"")
