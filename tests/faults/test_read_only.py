@@ -86,7 +86,7 @@ def test_an_sqlite_file_in_a_read_only_directory_is_refused_and_named(
 ) -> None:
     written.parent.chmod(0o555)
     with turnlog(written, command) as process:
-        out, errors = process.communicate(timeout=PATIENCE_S)
+        out, errors = process.communicate(timeout=60)
     assert process.returncode == (1 if command == "doctor" else 2)
     said = out + errors
     assert f"the SQLite database {written} is read-only" in said
@@ -100,7 +100,7 @@ def test_a_database_that_cannot_be_made_in_a_read_only_directory_is_refused_and_
     place = tmp_path / "place"
     place.mkdir(mode=0o555)
     with turnlog(place / "turnlog.db", "serve") as process:
-        _, errors = process.communicate(timeout=PATIENCE_S)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "cannot be made" in errors
     assert "Traceback" not in errors
