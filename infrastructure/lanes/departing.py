@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
+from domain.refusals import TurnOver
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.hosts import Hosting
@@ -24,6 +25,10 @@ Leaves: TypeAlias = Callable[[Connection, FoundLane], bool]
 """Tells whether a lane leaves its session."""
 Record: TypeAlias = Callable[[Find, str | None], Awaitable[tuple[Answer, Left]]]
 """Records it, given the turn that was stopped for it."""
+
+
+MOST_OVER: Final = 5
+"""So often is it looked again at what runs, if what was to be stopped had just ended."""
 
 
 class WentOn(Exception):
@@ -59,6 +64,7 @@ class Departing:
             NoSuchLane: there is none.
             TurnInProgress: a turn runs, and is not to be interrupted.
         """
+        over = 0
         while True:
             key = await self._log.read(lambda connection: _key(connection, place))
             async with self._hosting.lock(key):
@@ -66,6 +72,10 @@ class Departing:
                     return await self._departed(place, key, departure, record, leaves)
                 except WentOn:
                     continue
+                except TurnOver:  # it ended by itself, or by another server, in this moment
+                    over += 1
+                    if over == MOST_OVER:
+                        raise
 
     async def _departed(
         self,
