@@ -9,7 +9,6 @@ from typing import Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
-from domain.refusals import TurnOver
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.hosts import Hosting
@@ -25,10 +24,6 @@ Leaves: TypeAlias = Callable[[Connection, FoundLane], bool]
 """Tells whether a lane leaves its session."""
 Record: TypeAlias = Callable[[Find, str | None], Awaitable[tuple[Answer, Left]]]
 """Records it, given the turn that was stopped for it."""
-
-
-MOST_OVER: Final = 5
-"""So often is it looked again at what runs, if what was to be stopped had just ended."""
 
 
 class WentOn(Exception):
@@ -64,7 +59,6 @@ class Departing:
             NoSuchLane: there is none.
             TurnInProgress: a turn runs, and is not to be interrupted.
         """
-        over = 0
         while True:
             key = await self._log.read(lambda connection: _key(connection, place))
             async with self._hosting.lock(key):
@@ -72,10 +66,6 @@ class Departing:
                     return await self._departed(place, key, departure, record, leaves)
                 except WentOn:
                     continue
-                except TurnOver:  # it ended by itself, or by another server, in this moment
-                    over += 1
-                    if over == MOST_OVER:
-                        raise
 
     async def _departed(
         self,
@@ -94,7 +84,7 @@ class Departing:
         def look(connection: Connection) -> str | None:
             found = find(connection)
             return (
-                foreseen(connection, found, departure)[2].stops
+                foreseen(connection, found, departure).decided.stops
                 if leaves(connection, found)
                 else None
             )

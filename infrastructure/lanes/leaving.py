@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -14,6 +14,7 @@ from domain.lanes.resolving import EndedBecause
 from domain.refusals import NoSuchSession
 from domain.state import Turn
 from infrastructure.command_handler import Caller, CommandHandler, Target
+from infrastructure.commit import Contended
 from infrastructure.hosting.queue_listing import Listed, listed
 from infrastructure.lanes.lookup import FoundLane
 from infrastructure.reading.sessions import session_head
@@ -57,19 +58,32 @@ def names_of(found: FoundLane) -> frozenset[str]:
     return frozenset({found.lane_id, found.lane.moved_from or found.lane_id})
 
 
-def foreseen(
-    connection: Connection, found: FoundLane, departure: Departure
-) -> tuple[int | None, Turn | None, Leaving]:
-    """Return the session's key, the turn that has not ended, and what is to become of them.
+class Foreseen(NamedTuple):
+    """What is to become of a session, as it stands at this version of it.
+
+    Attributes:
+        key: Of the session, in the tables; None if it is gone.
+        turn: What has not ended there.
+    """
+
+    key: int | None = None
+    version: int = 0
+    turn: Turn | None = None
+    decided: Leaving = Leaving()
+
+
+def foreseen(connection: Connection, found: FoundLane, departure: Departure) -> Foreseen:
+    """Return what is to become of the session that a lane leaves.
 
     Raises:
         TurnInProgress: a turn runs, and is not to be interrupted.
     """
     try:
-        key, _, turn = session_head(connection, target_of(found))
+        key, head, turn = session_head(connection, target_of(found))
     except NoSuchSession:
-        return None, None, Leaving()
-    return key, turn, leaving(found.standing, turn, names_of(found), interrupt=departure.interrupt)
+        return Foreseen()
+    decided = leaving(found.standing, turn, names_of(found), interrupt=departure.interrupt)
+    return Foreseen(key, head.version, turn, decided)
 
 
 def leave(
@@ -81,7 +95,7 @@ def leave(
         TurnInProgress: a turn runs, and is not to be interrupted.
         Contended: another writer came first.
     """
-    key, turn, decided = foreseen(attempt.connection, found, departure)
+    key, version, turn, decided = foreseen(attempt.connection, found, departure)
     if key is None or turn is None or decided.stops is None:
         stops: list[c.SessionCommand] = []
     else:
@@ -92,7 +106,11 @@ def leave(
     if decided.ends:
         steps.append(c.ArchiveSession(reason=departure.because))
     if steps:
-        handler.carry_out(attempt, target_of(found), steps, keys_of(steps), caller=departure.caller)
+        target = target_of(found)
+        known = handler.state(attempt, target, keys_of(steps))
+        if known[1].head.version != version:  # what was seen of it is not what is decided on
+            raise Contended
+        handler.carry_out(attempt, target, steps, caller=departure.caller, known=known)
     return Left(ended=decided.ends, interrupted=decided.stops, recalled=recalled)
 
 

@@ -134,8 +134,7 @@ class Lanes:
         if decided.created:
             self._open(attempt, arrival, lane_id, decided, caller)
         elif decided.heals:
-            target = Target(project_id=project_id, session_id=decided.session_id)
-            self._handler.carry_out(attempt, target, [c.UnarchiveSession()], caller=caller)
+            self._heal(attempt, project_id, decided.session_id, caller)
         if decided.ends is not None and found is not None:
             self.end(attempt, found, decided.ends, caller)
         now = self.append(attempt, (project_id, lane_id), found, decided.facts, caller)
@@ -158,16 +157,23 @@ class Lanes:
         if rested and lane_version(connection, found.key) != found.lane.version:
             raise Contended
 
+    def _heal(self, attempt: Attempt, project_id: str, session_id: str, caller: Caller) -> None:
+        target = Target(project_id=project_id, session_id=session_id)
+        try:
+            self._handler.carry_out(attempt, target, [c.UnarchiveSession()], caller=caller)
+        except NoSuchSession as gone:  # it was deleted since it was looked at
+            raise Contended from gone
+
     def end(
         self, attempt: Attempt, found: FoundLane, because: rules.EndedBecause, caller: Caller
     ) -> None:
-        """Put away the session that a lane leaves; one in which a turn began meanwhile stays."""
+        """Put away the session that a lane leaves; what began or is gone meanwhile stays so."""
         target = Target(project_id=found.project_id, session_id=found.lane.session_id)
         try:
             self._handler.carry_out(
                 attempt, target, [c.ArchiveSession(reason=because)], caller=caller
             )
-        except TurnInProgress:
+        except (TurnInProgress, NoSuchSession):
             return
 
     def append(
