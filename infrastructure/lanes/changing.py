@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 from domain import commands as c
 from domain import events as e
 from domain.events.lane import LaneEvent
-from domain.keys import keys_of
 from domain.lanes import resolving as rules
 from domain.lanes.choosing import by_id, by_title
 from domain.lanes.decide import ClearResume, LaneCommand, SwitchLane, decide
@@ -27,6 +26,7 @@ from infrastructure.lanes.leaving import (
     NOTHING_LEFT,
     Departure,
     Left,
+    carry_out_at,
     leave,
     names_of,
     recall,
@@ -173,14 +173,14 @@ class LaneChanges:
         Raises:
             NoSuchSession: it is gone.
         """
-        key, _, _ = session_head(attempt.connection, target_of(found))
+        target = target_of(found)
+        key, head, _ = session_head(attempt.connection, target)
         names = names_of(found) if found.standing.is_shared else None
         rule = Leaving(names=names)
         waiting = listed(attempt.connection, key)
         taken = [each for each in waiting if rule.recalls(each.address.lane_id)]
         steps = [recall(each, RECALLED) for each in taken]
-        if steps:
-            self._handler.carry_out(attempt, target_of(found), steps, keys_of(steps), caller=caller)
+        carry_out_at(self._handler, attempt, target, steps, (head.version, caller))
         return taken
 
     def _cleared(self, attempt: Attempt, found: FoundLane, reason: str, caller: Caller) -> bool:

@@ -105,13 +105,29 @@ def leave(
     steps = [*stops, *(recall(each, departure.because) for each in recalled)]
     if decided.ends:
         steps.append(c.ArchiveSession(reason=departure.because))
-    if steps:
-        target = target_of(found)
-        known = handler.state(attempt, target, keys_of(steps))
-        if known[1].head.version != version:  # what was seen of it is not what is decided on
-            raise Contended
-        handler.carry_out(attempt, target, steps, caller=departure.caller, known=known)
+    carry_out_at(handler, attempt, target_of(found), steps, (version, departure.caller))
     return Left(ended=decided.ends, interrupted=decided.stops, recalled=recalled)
+
+
+def carry_out_at(
+    handler: CommandHandler,
+    attempt: Attempt,
+    target: Target,
+    steps: Sequence[c.SessionCommand],
+    seen: tuple[int, Caller],
+) -> None:
+    """Carry out what was made of a session at the version that was `seen`; who asks comes with it.
+
+    Raises:
+        Contended: another writer came first, so that it is to be looked at again.
+    """
+    version, caller = seen
+    if not steps:
+        return
+    known = handler.state(attempt, target, keys_of(steps))
+    if known[1].head.version != version:
+        raise Contended
+    handler.carry_out(attempt, target, steps, caller=caller, known=known)
 
 
 def _stops(turn: Turn, departure: Departure) -> list[c.SessionCommand]:
