@@ -52,7 +52,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """Which ended sessions somebody wants to go.
+    """Which ended sessions, or lanes that rest, somebody wants to go.
 
     Attributes:
         days: None: as the project's settings say.

@@ -9,8 +9,8 @@ from api.cli.failures import Failure, end
 from api.cli.options import DryRun, Json, Project, Url
 from api.cli.wanted import LaneStatus
 from domain.identifiers import is_readable
-from domain.lanes.pruning import MOST_AT_ONCE
 from domain.read_settings import DAYS_LIMIT
+from domain.retention import MOST_AT_ONCE
 
 commands = typer.Typer()
 lanes: Final = typer.Typer(
@@ -143,8 +143,8 @@ def prune_command(
     older_than: Annotated[
         int | None,
         typer.Option(
-            "--older-than-days",
-            metavar="N",
+            "--older-than",
+            metavar="DAYS",
             max=DAYS_LIMIT,
             help="Last active longer ago; not given: as the project's settings say.",
         ),
@@ -162,9 +162,9 @@ def prune_command(
 ) -> None:
     """Give up lanes to which nothing came for long. What was said stays, and is found again."""
     from api.cli.lane_doing import prune
-    from api.cli.wanted import LanePruneWanted
+    from api.cli.wanted import PruneWanted
 
-    wanted = LanePruneWanted(
+    wanted = PruneWanted(
         older_than_days=older_than, include_pinned=include_pinned, limit=limit, dry_run=dry_run
     )
     end(prune(project, url, wanted, as_json=as_json))

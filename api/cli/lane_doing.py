@@ -13,7 +13,7 @@ from api.cli.output import complain, say, write
 from api.cli.showing import text_of
 from api.cli.source import source
 from api.cli.terminal_text import one_line
-from api.cli.wanted import LanePruneWanted, ResolveWanted
+from api.cli.wanted import PruneWanted, ResolveWanted
 from domain.json_text import JsonValue, NotJson, parse
 
 STDIN: Final = "-"
@@ -79,7 +79,7 @@ def reset(project: str, url: str | None, name: str, *, interrupt: bool, as_json:
         say(f"{len(recalled)} inputs wait no more")
 
 
-def prune(project: str, url: str | None, wanted: LanePruneWanted, *, as_json: bool) -> int:
+def prune(project: str, url: str | None, wanted: PruneWanted, *, as_json: bool) -> int:
     """Give up lanes that rest, or tell which would go; return the exit code."""
     with source(project, url) as found:
         told = found.lanes.prune(wanted)
@@ -88,7 +88,7 @@ def prune(project: str, url: str | None, wanted: LanePruneWanted, *, as_json: bo
         return DONE
     answer = parse(told)
     if text_of(answer, "older_than_days") in {"", "0"}:
-        complain("lanes may rest for ever here: --older-than-days N says for how long")
+        complain("lanes may rest for ever here: --older-than DAYS says for how long")
         return NOT_SO
     members = answer if isinstance(answer, dict) else {}
     ids = members.get("lane_ids")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from api.cli.wanted import LanePruneWanted, LaneWanted, ResolveWanted
+from api.cli.wanted import LaneWanted, PruneWanted, ResolveWanted
 
 
 class LaneSource(Protocol):
@@ -33,6 +33,6 @@ class LaneSource(Protocol):
         """Begin a new session; return it, and what was stopped for it."""
         ...
 
-    def prune(self, wanted: LanePruneWanted) -> bytes:
+    def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""
         ...

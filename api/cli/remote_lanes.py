@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Final, Protocol, TypeAlias
 
 from api.cli.failures import UNFIT, Failure
-from api.cli.wanted import LanePruneWanted, LaneWanted, ResolveWanted
+from api.cli.wanted import LaneWanted, PruneWanted, ResolveWanted
 from domain.json_text import parse, raw_items, raw_members
 from domain.raw_json import dumped
 
@@ -71,7 +71,7 @@ class RemoteLanes:
         body = dumped({"interrupt": interrupt})
         return self._document(f"/lanes/{lane_id}/reset", body=body)
 
-    def prune(self, wanted: LanePruneWanted) -> bytes:
+    def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""
         given = {name: value for name, value in asdict(wanted).items() if value is not None}
         return self._document("/lanes/prune", body=dumped(given))

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from api.cli.wanted import LanePruneWanted, LaneWanted, ResolveWanted
+from api.cli.wanted import LaneWanted, PruneWanted, ResolveWanted
 from api.lane_pruning_shapes import pruned_lanes_shape
 from api.lane_shapes import lane_session_shape, lane_shape, resolved_shape
 from api.session_shapes import event_json
@@ -21,9 +21,10 @@ from infrastructure.lanes.facts import stream_name
 from infrastructure.lanes.leaving import Departure
 from infrastructure.lanes.listing import LaneQuery, lane_sessions, lanes
 from infrastructure.lanes.lookup import FoundLane, find_lane, the_lane
-from infrastructure.lanes.pruning import LanePruning, prune_lanes, would_prune_lanes
+from infrastructure.lanes.pruning import prune_lanes, would_prune_lanes
 from infrastructure.lanes.resolving import Beginning, Resolved
 from infrastructure.recorder import stream_facts
+from infrastructure.retention import Pruning
 from infrastructure.runner import Attempt
 
 LOCAL: Final = Caller(actor="local")
@@ -108,9 +109,9 @@ class StoredLanes:
 
         return self._log.runner.run(work)
 
-    def prune(self, wanted: LanePruneWanted) -> bytes:
+    def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""
-        asked = LanePruning(
+        asked = Pruning(
             project_id=self._project_id,
             days=wanted.older_than_days,
             include_pinned=wanted.include_pinned,

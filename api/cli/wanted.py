@@ -25,7 +25,7 @@ class SessionFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneWanted:
-    """Which ended sessions are to go; without `older_than_days` as the project's settings say."""
+    """Which sessions or lanes are to go; without `older_than_days` as the settings say."""
 
     older_than_days: int | None = None
     include_pinned: bool = False
@@ -52,16 +52,6 @@ class ResolveWanted:
 
     source: JsonValue
     force_new: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanePruneWanted:
-    """Which lanes are to go; without `older_than_days` as the project's settings say."""
-
-    older_than_days: int | None = None
-    include_pinned: bool = False
-    limit: int
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

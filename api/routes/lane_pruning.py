@@ -3,32 +3,27 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, StrictInt
 from sqlalchemy import Connection
 
-from api.body import Body, json_of, read_body
+from api.body import json_of, read_body
 from api.dependencies import From, Log, ProjectId
 from api.lane_pruning_shapes import pruned_lanes_shape
+from api.prune_bodies import PruneFields
 from api.views import MEDIA
 from api.writing import Key, Once, Written, once, replay_headers
-from domain.lanes.pruning import AT_ONCE, MOST_AT_ONCE
 from domain.raw_json import dumped
 from domain.read_settings import DAYS_LIMIT
-from infrastructure.lanes.pruning import (
-    LanePruning,
-    PrunedLanes,
-    prune_lanes,
-    would_prune_lanes,
-)
+from infrastructure.lanes.pruning import PrunedLanes, prune_lanes, would_prune_lanes
+from infrastructure.retention import Pruning
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/lanes", tags=["lanes"])
 
 
-class LanePruneBody(Body):
+class LanePruneBody(PruneFields):
     """Which lanes are meant."""
 
-    dry_run: StrictBool = False
     older_than_days: Annotated[
         StrictInt | None,
         Field(
@@ -36,10 +31,6 @@ class LanePruneBody(Body):
             description="Instead of the project's `lanes.prune_after_days`; 0 or less: none goes.",
         ),
     ] = None
-    include_pinned: StrictBool = False
-    limit: Annotated[StrictInt, Field(ge=1, le=MOST_AT_ONCE, description="How many at most.")] = (
-        AT_ONCE
-    )
 
 
 @router.post(
@@ -58,7 +49,7 @@ async def prune_project_lanes(
     """
     body = await read_body(request)
     fields = body.valid(LanePruneBody)
-    asked = LanePruning(
+    asked = Pruning(
         project_id=project_id,
         days=fields.older_than_days,
         include_pinned=fields.include_pinned,

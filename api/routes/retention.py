@@ -3,27 +3,26 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, StrictInt
 from sqlalchemy import Connection
 
-from api.body import Body, json_of, read_body
+from api.body import json_of, read_body
 from api.dependencies import From, Log, ProjectId
+from api.prune_bodies import PruneFields
 from api.retention_shapes import pruned_shape
 from api.views import MEDIA
 from api.writing import Key, Once, Written, once, replay_headers
 from domain.raw_json import dumped
 from domain.read_settings import DAYS_LIMIT
-from domain.retention import AT_ONCE, MOST_AT_ONCE
 from infrastructure.retention import Pruning, prune, would_prune
 from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions", tags=["sessions"])
 
 
-class PruneBody(Body):
+class PruneBody(PruneFields):
     """Which ended sessions are meant."""
 
-    dry_run: StrictBool = False
     older_than_days: Annotated[
         StrictInt | None,
         Field(
@@ -32,10 +31,6 @@ class PruneBody(Body):
             description="Instead of the project's `sessions.retain_ended_days`.",
         ),
     ] = None
-    include_pinned: StrictBool = False
-    limit: Annotated[StrictInt, Field(ge=1, le=MOST_AT_ONCE, description="How many at most.")] = (
-        AT_ONCE
-    )
 
 
 @router.post("/prune", openapi_extra=json_of(PruneBody, {"dry_run": True, "older_than_days": 90}))

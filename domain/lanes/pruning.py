@@ -11,8 +11,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from domain.lanes.state import LaneStatus
 
 DAY_US: Final = 24 * 60 * 60 * 1_000_000
-AT_ONCE: Final = 50
-MOST_AT_ONCE: Final = 200
 """So many lanes go by one request, if it does not say how many; and if it does."""
 Spared: TypeAlias = Literal["pinned", "suspended", "in_use", "resume_pending"]
 """Why a lane stays, though nothing came for long."""

@@ -28,6 +28,7 @@ from infrastructure.lanes.resting import (
     resting,
 )
 from infrastructure.project_settings import read_stored, settings_of
+from infrastructure.retention import Pruning
 from infrastructure.runner import Attempt
 
 _L: Final = t.lanes.c
@@ -73,20 +74,6 @@ class RestedCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LanePruning:
-    """Which lanes somebody wants to go.
-
-    Attributes:
-        days: None: as the project's settings say.
-    """
-
-    project_id: str
-    days: int | None = None
-    include_pinned: bool = False
-    limit: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrunedLanes:
     """What went, or would.
 
@@ -103,7 +90,7 @@ class PrunedLanes:
     counts: RestedCounts = RestedCounts()
 
 
-def would_prune_lanes(connection: Connection, asked: LanePruning, now: int) -> PrunedLanes:
+def would_prune_lanes(connection: Connection, asked: Pruning, now: int) -> PrunedLanes:
     """Return what pruning would do."""
     days = asked.days
     if days is None:
@@ -125,7 +112,7 @@ def would_prune_lanes(connection: Connection, asked: LanePruning, now: int) -> P
 def prune_lanes(
     lanes: Lanes,
     attempt: Attempt,
-    asked: LanePruning,
+    asked: Pruning,
     would: PrunedLanes,
     now: int,
     caller: Caller,

@@ -104,14 +104,14 @@ def test_lanes_that_rest_are_pruned_or_told(here: Here, sqlite_server: Served) -
     known = rest(sqlite_server.database_url, here.project, "a", "pinned", "b")
     a, pinned, b = (known[chat].found.lane_id for chat in ("a", "pinned", "b"))
     kept = "kept are 1 pinned, 0 suspended, 0 in use, 0 resume pending\n"
-    would = here.well("prune", "--older-than-days", "30", "--dry-run", "--limit", "1").text
+    would = here.well("prune", "--older-than", "30", "--dry-run", "--limit", "1").text
     assert would == f"{a}\n1 lanes would go\n1 more could go; {kept}"
-    went = here.well("prune", "--older-than-days", "30").text
+    went = here.well("prune", "--older-than", "30").text
     assert went == (
         f"{a}\n{b}\n2 lanes are given up; what was said in them stays\n0 more could go; {kept}"
     )
     assert here.run("prune").code == 1  # nobody says how long
-    assert here.run("prune", "--older-than-days", "0").code == 1
+    assert here.run("prune", "--older-than", "0").code == 1
     shown = here.well("show", known["a"].found.lane.lane_key).text
     assert f"lane {a}  pruned\n" in shown
     assert f"lane {pinned}  open, pinned\n" in here.well("show", pinned).text

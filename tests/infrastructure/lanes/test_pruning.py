@@ -18,7 +18,6 @@ from infrastructure.lanes.facts import decode, stream_name
 from infrastructure.lanes.listing import LaneQuery, lane_sessions
 from infrastructure.lanes.listing import lanes as listed
 from infrastructure.lanes.pruning import (
-    LanePruning,
     PrunedLanes,
     Rested,
     RestedCounts,
@@ -32,6 +31,7 @@ from infrastructure.lanes.pruning import (
 from infrastructure.lanes.resolving import Resolved
 from infrastructure.project_settings import change_settings
 from infrastructure.rebuilding import rebuild
+from infrastructure.retention import Pruning
 from infrastructure.setting_rows import Change
 from infrastructure.verification import verify_all
 from tests.infrastructure.lanes.arrivals import lanes, resolve
@@ -240,9 +240,9 @@ def test_lanes_rest_for_ever_until_a_project_says_otherwise(store: Store) -> Non
     known = opened(store, "a", "b", "c")
     a, b, third = (lane_id for lane_id, _ in known.values())
     store.clock.at += (DAYS + 1) * DAY_US
-    asked = LanePruning(project_id="default", limit=2)
+    asked = Pruning(project_id="default", limit=2)
 
-    def prune(asked: LanePruning) -> PrunedLanes:
+    def prune(asked: Pruning) -> PrunedLanes:
         at = store.clock.at
         with store.database.read() as connection:
             would = would_prune_lanes(connection, asked, at)
@@ -250,7 +250,7 @@ def test_lanes_rest_for_ever_until_a_project_says_otherwise(store: Store) -> Non
             lambda attempt: prune_lanes(lanes(store), attempt, asked, would, at, NOBODY)
         )
 
-    assert prune(asked) == prune(LanePruning(project_id="default", limit=2, days=-1))
+    assert prune(asked) == prune(Pruning(project_id="default", limit=2, days=-1))
     assert prune(asked) == PrunedLanes()
     with store.database.write() as connection:
         assert projects_that_prune(connection) == {}
