@@ -4,94 +4,63 @@ The routes write their answers as bytes, from shapes; these schemas only describ
 they do not name can come: a reader has to leave alone what it does not know.
 """
 
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-Json: TypeAlias = dict[str, Any]
-_TEXT: Final[Json] = {"type": "string"}
-_NUMBER: Final[Json] = {"type": "integer"}
-_FLAG: Final[Json] = {"type": "boolean"}
-_ANY: Final[Json] = {}
-_OBJECT: Final[Json] = {"type": "object"}
-_OBJECTS: Final[Json] = {"type": "array", "items": _OBJECT}
-_MAYBE: Final[Json] = {"type": ["string", "null"]}
-_MAYBE_NUMBER: Final[Json] = {"type": ["integer", "null"]}
-_TIME: Final[Json] = {"type": "string", "format": "date-time"}
-_ADDRESS: Final[Json] = {
-    "lane_id": {
-        "type": "string",
-        "description": "The lane that the turn came by; left out where it came by none.",
-    },
-    "reply_to": {"type": "string", "description": "The message there that the turn answers."},
-}
-_BY_LANE: Final[Json] = {
-    "session_id": {"type": "string", "description": "The session, of what came by a lane."},
-    "lane_reason": {"type": "string", "description": "Why it is this session."},
-    "created": {"type": "boolean", "description": "Whether the session was opened for it."},
-    "previous_session_id": {"type": "string", "description": "The lane's session before."},
-}
-_FRAME: Final[Json] = {
-    "type": "object",
-    "description": "A frame; its `data` is JSON.",
-    "properties": {"id": _TEXT, "event": _TEXT, "data": _TEXT},
-}
+from api.lane_answers import LANE_ANSWERS, LANE_SCHEMAS
+from api.schema_terms import (
+    ADDRESS,
+    ANY,
+    BY_LANE,
+    FLAG,
+    FRAME,
+    MAYBE,
+    MAYBE_NUMBER,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    TEXT,
+    TIME,
+    Json,
+    extended,
+    list_of,
+    named,
+    optional,
+    shape,
+)
 
-
-def _named(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _list(name: str) -> Json:
-    return {"type": "array", "items": _named(name)}
-
-
-def _shape(**members: Json) -> Json:
-    """Return an object that has all of these."""
-    return {"type": "object", "required": [*members], "properties": members}
-
-
-def _optional(**members: Json) -> Json:
-    """Return an object that may have these."""
-    return {"type": "object", "properties": members}
-
-
-def _with(shape: Json, **members: Json) -> Json:
-    """Return an object that may have these as well."""
-    return {**shape, "properties": {**shape["properties"], **members}}
-
-
-_HEAD: Final = {"head": _named("Head")}
-_STANDS: Final = {**_HEAD, "readiness": _named("Readiness"), "through_version": _NUMBER}
+_HEAD: Final = {"head": named("Head")}
+_STANDS: Final = {**_HEAD, "readiness": named("Readiness"), "through_version": NUMBER}
 _GONE: Final = {
-    "turns_rewound": _NUMBER,
-    "messages_rewound": _NUMBER,
-    "readiness": _named("Readiness"),
+    "turns_rewound": NUMBER,
+    "messages_rewound": NUMBER,
+    "readiness": named("Readiness"),
     **_HEAD,
 }
 _MOVED: Final = {
     "type": "array",
-    "items": _shape(change=_TEXT, message=_named("TranscriptMessage")),
+    "items": shape(change=TEXT, message=named("TranscriptMessage")),
 }
 _BEHIND: Final = {
-    "through_position": _TEXT,
-    "lag": _shape(events=_NUMBER, seconds={"type": "number"}),
+    "through_position": TEXT,
+    "lag": shape(events=NUMBER, seconds={"type": "number"}),
 }
 _COUNTS: Final = dict.fromkeys(
-    ("records", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), _NUMBER
+    ("records", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), NUMBER
 )
 _SPENT: Final = {
     **_COUNTS,
     "costs": {
         "type": "array",
         "description": "Exact decimals, by currency.",
-        "items": _shape(amount=_TEXT, currency=_MAYBE),
+        "items": shape(amount=TEXT, currency=MAYBE),
     },
     "priced": {"type": "integer", "description": "Records that the table of prices priced."},
     "unpriced": {"type": "integer", "description": "Records without an amount or a price."},
 }
-_ENDED: Final = _shape(
-    completed=_NUMBER,
-    failed=_NUMBER,
-    interrupted=_NUMBER,
+_ENDED: Final = shape(
+    completed=NUMBER,
+    failed=NUMBER,
+    interrupted=NUMBER,
     success_rate={
         "type": ["number", "null"],
         "description": "Of those that completed or failed, the part that completed.",
@@ -104,502 +73,400 @@ _STATUS: Final[Json] = {
 }
 
 SCHEMAS: Final[dict[str, Json]] = {
-    "Head": _shape(
-        version=_NUMBER,
-        history_version=_NUMBER,
+    **LANE_SCHEMAS,
+    "Head": shape(
+        version=NUMBER,
+        history_version=NUMBER,
         hash={"type": ["string", "null"], "description": "Null where a dry run tells of it."},
-        fingerprint=_TEXT,
+        fingerprint=TEXT,
     ),
-    "Readiness": _shape(
-        ready=_FLAG,
-        reasons={"type": "array", "items": _shape(code=_TEXT, detail=_TEXT)},
-        empty=_FLAG,
-        through_version=_NUMBER,
+    "Readiness": shape(
+        ready=FLAG,
+        reasons={"type": "array", "items": shape(code=TEXT, detail=TEXT)},
+        empty=FLAG,
+        through_version=NUMBER,
         **_HEAD,
     ),
-    "Session": _with(
-        _shape(
-            session_id=_TEXT,
-            title=_MAYBE,
-            title_by=_MAYBE,
+    "Session": extended(
+        shape(
+            session_id=TEXT,
+            title=MAYBE,
+            title_by=MAYBE,
             status=_STATUS,
             archived_reason={
                 "type": ["string", "null"],
                 "description": "Why it is archived; null: a person put it away, or it is not.",
             },
             pinned={"type": "boolean", "description": "It is kept, however long ago it ended."},
-            created_at=_TIME,
-            updated_at=_TIME,
-            messages=_NUMBER,
-            turns=_NUMBER,
-            turn_id=_MAYBE,
-            turn_status=_MAYBE,
+            created_at=TIME,
+            updated_at=TIME,
+            messages=NUMBER,
+            turns=NUMBER,
+            turn_id=MAYBE,
+            turn_status=MAYBE,
             resume_pending={
                 "type": ["object", "null"],
                 "description": "The turn that a restart cut off and that could be gone on with: "
                 "`turn_id`, `reason`, `marked_at`.",
             },
-            open_gates=_NUMBER,
+            open_gates=NUMBER,
             approval_mode={
                 "type": ["string", "null"],
                 "description": "Null: the setting's holds.",
             },
-            parent_session_id=_MAYBE,
+            parent_session_id=MAYBE,
             forked_from={"type": ["object", "null"]},
-            ready=_FLAG,
-            through_version=_NUMBER,
+            ready=FLAG,
+            through_version=NUMBER,
             **_HEAD,
         ),
-        config=_ANY,
-        source=_ANY,
-        agent_id=_MAYBE,
-        parent_turn_id=_MAYBE,
-        parent_tool_call_id=_MAYBE,
-        agreement=_OBJECT,
+        config=ANY,
+        source=ANY,
+        agent_id=MAYBE,
+        parent_turn_id=MAYBE,
+        parent_tool_call_id=MAYBE,
+        agreement=OBJECT,
     ),
-    "Sessions": _shape(items=_list("Session"), next_cursor=_MAYBE),
-    "Subagents": _shape(
+    "Sessions": shape(items=list_of("Session"), next_cursor=MAYBE),
+    "Subagents": shape(
         items={
             "type": "array",
-            "items": _shape(
-                session_id=_TEXT,
-                agent_id=_MAYBE,
-                turn_id=_MAYBE,
-                tool_call_id=_MAYBE,
-                title=_MAYBE,
-                status=_TEXT,
-                turn_status=_MAYBE,
-                open_gates=_NUMBER,
-                turns=_NUMBER,
-                messages=_NUMBER,
-                subagents=_NUMBER,
-                usage={"type": "object", "additionalProperties": _NUMBER},
-                created_at=_TIME,
-                updated_at=_TIME,
-                version=_NUMBER,
+            "items": shape(
+                session_id=TEXT,
+                agent_id=MAYBE,
+                turn_id=MAYBE,
+                tool_call_id=MAYBE,
+                title=MAYBE,
+                status=TEXT,
+                turn_status=MAYBE,
+                open_gates=NUMBER,
+                turns=NUMBER,
+                messages=NUMBER,
+                subagents=NUMBER,
+                usage={"type": "object", "additionalProperties": NUMBER},
+                created_at=TIME,
+                updated_at=TIME,
+                version=NUMBER,
             ),
         },
-        next_cursor=_MAYBE,
-        through_version=_NUMBER,
+        next_cursor=MAYBE,
+        through_version=NUMBER,
     ),
-    "Appended": _with(
-        _shape(
-            events={"type": "array", "items": _shape(id=_TEXT, version=_NUMBER, hash=_TEXT)},
-            readiness=_named("Readiness"),
+    "Appended": extended(
+        shape(
+            events={"type": "array", "items": shape(id=TEXT, version=NUMBER, hash=TEXT)},
+            readiness=named("Readiness"),
             **_HEAD,
         ),
-        fence=_NUMBER,
-        rewind=_shape(
-            target=_named("TurnInput"),
-            rewind_version=_NUMBER,
-            turns_rewound=_NUMBER,
-            messages_rewound=_NUMBER,
+        fence=NUMBER,
+        rewind=shape(
+            target=named("TurnInput"),
+            rewind_version=NUMBER,
+            turns_rewound=NUMBER,
+            messages_rewound=NUMBER,
         ),
     ),
-    "Event": _with(
-        _shape(
-            id=_TEXT,
-            version=_NUMBER,
-            position=_TEXT,
-            type=_TEXT,
-            schema=_NUMBER,
-            affects=_TEXT,
+    "Event": extended(
+        shape(
+            id=TEXT,
+            version=NUMBER,
+            position=TEXT,
+            type=TEXT,
+            schema=NUMBER,
+            affects=TEXT,
             data={"description": "The JSON that was recorded, byte for byte."},
-            recorded_at=_TIME,
-            actor=_TEXT,
-            body_digest=_TEXT,
-            hash=_TEXT,
+            recorded_at=TIME,
+            actor=TEXT,
+            body_digest=TEXT,
+            hash=TEXT,
         ),
-        turn_id=_TEXT,
-        **_ADDRESS,
+        turn_id=TEXT,
+        **ADDRESS,
     ),
-    "Events": _shape(items=_list("Event"), next_cursor=_MAYBE, through_version=_NUMBER, **_HEAD),
-    "TranscriptMessage": _with(
-        _shape(
-            index=_NUMBER,
-            message_id=_TEXT,
-            turn_id=_MAYBE,
-            version=_NUMBER,
-            role=_TEXT,
-            state=_TEXT,
-            parts=_OBJECTS,
+    "Events": shape(items=list_of("Event"), next_cursor=MAYBE, through_version=NUMBER, **_HEAD),
+    "TranscriptMessage": extended(
+        shape(
+            index=NUMBER,
+            message_id=TEXT,
+            turn_id=MAYBE,
+            version=NUMBER,
+            role=TEXT,
+            state=TEXT,
+            parts=OBJECTS,
         ),
-        alternatives=_OBJECTS,
-        alternatives_more=_NUMBER,
+        alternatives=OBJECTS,
+        alternatives_more=NUMBER,
     ),
-    "Transcript": _shape(
-        items=_list("TranscriptMessage"), next_cursor=_MAYBE, previous_cursor=_MAYBE, **_STANDS
+    "Transcript": shape(
+        items=list_of("TranscriptMessage"), next_cursor=MAYBE, previous_cursor=MAYBE, **_STANDS
     ),
     "ProviderTranscript": {
         "description": "With `format`: messages as a provider has them, and what they cannot say.",
-        **_shape(messages=_OBJECTS, losses=_OBJECTS, **_STANDS),
+        **shape(messages=OBJECTS, losses=OBJECTS, **_STANDS),
     },
-    "State": _shape(
-        session_id=_TEXT,
+    "State": shape(
+        session_id=TEXT,
         status=_STATUS,
-        title=_MAYBE,
-        title_by=_MAYBE,
-        approval_mode=_MAYBE,
-        config_version=_MAYBE_NUMBER,
-        parent_session_id=_MAYBE,
-        created_at=_TIME,
-        updated_at=_TIME,
-        messages=_shape(in_sight=_NUMBER, archived=_NUMBER, ever=_NUMBER),
-        turns=_shape(in_sight=_NUMBER, ever=_NUMBER),
-        summary_version=_MAYBE_NUMBER,
-        branch=_NUMBER,
-        redo_version=_MAYBE_NUMBER,
-        model_fingerprint=_TEXT,
+        title=MAYBE,
+        title_by=MAYBE,
+        approval_mode=MAYBE,
+        config_version=MAYBE_NUMBER,
+        parent_session_id=MAYBE,
+        created_at=TIME,
+        updated_at=TIME,
+        messages=shape(in_sight=NUMBER, archived=NUMBER, ever=NUMBER),
+        turns=shape(in_sight=NUMBER, ever=NUMBER),
+        summary_version=MAYBE_NUMBER,
+        branch=NUMBER,
+        redo_version=MAYBE_NUMBER,
+        model_fingerprint=TEXT,
         turn={"type": ["object", "null"]},
-        open_calls=_OBJECTS,
-        open_gates=_OBJECTS,
-        losses=_shape(
-            open=_NUMBER, unverified_turns=_NUMBER, miscounted_turns=_NUMBER, unreadable=_NUMBER
+        open_calls=OBJECTS,
+        open_gates=OBJECTS,
+        losses=shape(
+            open=NUMBER, unverified_turns=NUMBER, miscounted_turns=NUMBER, unreadable=NUMBER
         ),
         **_STANDS,
     ),
-    "Diff": _shape(
-        **{"from": _shape(version=_NUMBER, **_HEAD)},
-        to=_shape(version=_NUMBER, **_HEAD),
+    "Diff": shape(
+        **{"from": shape(version=NUMBER, **_HEAD)},
+        to=shape(version=NUMBER, **_HEAD),
         state={
             "type": "object",
             "description": "By name, each field that is another.",
-            "additionalProperties": _shape(**{"from": _ANY, "to": _ANY}),
+            "additionalProperties": shape(**{"from": ANY, "to": ANY}),
         },
-        turns=_shape(
-            shared=_NUMBER,
-            removed=_shape(count=_NUMBER, rewound=_NUMBER, later=_NUMBER, items=_OBJECTS),
-            added=_shape(count=_NUMBER, restored=_NUMBER, new=_NUMBER, items=_OBJECTS),
-            changed=_OBJECTS,
+        turns=shape(
+            shared=NUMBER,
+            removed=shape(count=NUMBER, rewound=NUMBER, later=NUMBER, items=OBJECTS),
+            added=shape(count=NUMBER, restored=NUMBER, new=NUMBER, items=OBJECTS),
+            changed=OBJECTS,
         ),
-        messages=_shape(
-            shared=_NUMBER,
-            removed=_shape(
-                count=_NUMBER, rewound=_NUMBER, later=_NUMBER, items=_MOVED, next_cursor=_MAYBE
+        messages=shape(
+            shared=NUMBER,
+            removed=shape(
+                count=NUMBER, rewound=NUMBER, later=NUMBER, items=_MOVED, next_cursor=MAYBE
             ),
-            added=_shape(
-                count=_NUMBER, restored=_NUMBER, new=_NUMBER, items=_MOVED, next_cursor=_MAYBE
-            ),
+            added=shape(count=NUMBER, restored=NUMBER, new=NUMBER, items=_MOVED, next_cursor=MAYBE),
             changed={
                 "type": "array",
-                "items": _shape(
-                    **{"from": _named("TranscriptMessage"), "to": _named("TranscriptMessage")}
+                "items": shape(
+                    **{"from": named("TranscriptMessage"), "to": named("TranscriptMessage")}
                 ),
             },
-            archived=_NUMBER,
-            unarchived=_NUMBER,
+            archived=NUMBER,
+            unarchived=NUMBER,
         ),
-        calls=_shape(opened=_OBJECTS, closed=_OBJECTS),
-        gates=_shape(opened=_OBJECTS, closed=_OBJECTS),
+        calls=shape(opened=OBJECTS, closed=OBJECTS),
+        gates=shape(opened=OBJECTS, closed=OBJECTS),
         **_STANDS,
     ),
-    "Compared": _shape(
-        agrees=_FLAG,
-        differences={"type": "object", "additionalProperties": _NUMBER},
-        common_prefix=_NUMBER,
-        next_input=_FLAG,
-        fingerprint=_TEXT,
-        consecutive_agreements=_NUMBER,
+    "Compared": shape(
+        agrees=FLAG,
+        differences={"type": "object", "additionalProperties": NUMBER},
+        common_prefix=NUMBER,
+        next_input=FLAG,
+        fingerprint=TEXT,
+        consecutive_agreements=NUMBER,
         **_STANDS,
     ),
-    "Found": _shape(
+    "Found": shape(
         items={
             "type": "array",
-            "items": _shape(
-                session_id=_TEXT,
-                version=_NUMBER,
-                role=_TEXT,
-                at=_TIME,
-                snippet=_shape(text=_TEXT, marks={"type": "array"}),
+            "items": shape(
+                session_id=TEXT,
+                version=NUMBER,
+                role=TEXT,
+                at=TIME,
+                snippet=shape(text=TEXT, marks={"type": "array"}),
             ),
         },
-        next_cursor=_MAYBE,
+        next_cursor=MAYBE,
         **_BEHIND,
     ),
-    "Used": _shape(
-        items={"type": "array", "items": _with(_shape(**_SPENT), turns=_ENDED)},
-        next_cursor=_MAYBE,
-        total=_shape(**_SPENT, turns=_ENDED),
+    "Used": shape(
+        items={"type": "array", "items": extended(shape(**_SPENT), turns=_ENDED)},
+        next_cursor=MAYBE,
+        total=shape(**_SPENT, turns=_ENDED),
         **_BEHIND,
     ),
-    "Errors": _shape(
+    "Errors": shape(
         items={
             "type": "array",
-            "items": _shape(
+            "items": shape(
                 source={"type": "string", "enum": ["harness", "tool", "producer", "log"]},
-                code=_TEXT,
+                code=TEXT,
                 kind={"type": "string", "enum": ["expected", "unexpected"]},
-                session_id=_TEXT,
-                turn_id=_MAYBE,
-                first_at=_TIME,
-                last_at=_TIME,
-                count=_NUMBER,
+                session_id=TEXT,
+                turn_id=MAYBE,
+                first_at=TIME,
+                last_at=TIME,
+                count=NUMBER,
             ),
         },
-        next_cursor=_MAYBE,
+        next_cursor=MAYBE,
         **_BEHIND,
     ),
-    "AuditLine": _with(
-        _shape(
-            version=_NUMBER,
-            id=_TEXT,
-            at=_TIME,
-            actor=_MAYBE,
+    "AuditLine": extended(
+        shape(
+            version=NUMBER,
+            id=TEXT,
+            at=TIME,
+            actor=MAYBE,
             producer={"type": ["object", "null"]},
-            type=_TEXT,
-            turn_id=_MAYBE,
-            what=_TEXT,
+            type=TEXT,
+            turn_id=MAYBE,
+            what=TEXT,
             effect={"type": "string", "enum": ["history", "none"]},
-            bears_on={"type": ["array", "null"], "items": _TEXT},
-            hash=_TEXT,
+            bears_on={"type": ["array", "null"], "items": TEXT},
+            hash=TEXT,
         ),
-        tool=_TEXT,
-        late=_FLAG,
+        tool=TEXT,
+        late=FLAG,
         rewound_by={"type": "integer", "description": "Of a turn that is out of sight."},
     ),
-    "Audit": _shape(items=_list("AuditLine"), next_cursor=_MAYBE, **_STANDS),
-    "Import": _shape(
-        import_id=_TEXT,
-        status=_TEXT,
-        format=_MAYBE,
-        source_name=_TEXT,
-        created_at=_TIME,
-        finished_at=_MAYBE,
-        progress=_shape(files=_NUMBER, lines=_NUMBER, events=_NUMBER),
+    "Audit": shape(items=list_of("AuditLine"), next_cursor=MAYBE, **_STANDS),
+    "Import": shape(
+        import_id=TEXT,
+        status=TEXT,
+        format=MAYBE,
+        source_name=TEXT,
+        created_at=TIME,
+        finished_at=MAYBE,
+        progress=shape(files=NUMBER, lines=NUMBER, events=NUMBER),
         report={"type": ["object", "null"]},
     ),
-    "Explanation": _with(
-        _shape(
-            turn_id=_TEXT,
-            path=_MAYBE,
-            reason=_MAYBE,
+    "Explanation": extended(
+        shape(
+            turn_id=TEXT,
+            path=MAYBE,
+            reason=MAYBE,
             explain={"type": "string", "description": "A sentence or two for a person."},
-            history_from=_MAYBE,
+            history_from=MAYBE,
             seat={"type": ["object", "null"], "description": "The harness before."},
             moved_by={
                 "type": "array",
-                "items": _shape(
-                    version=_NUMBER, type=_TEXT, at=_TIME, actor=_MAYBE, producer=_MAYBE
-                ),
+                "items": shape(version=NUMBER, type=TEXT, at=TIME, actor=MAYBE, producer=MAYBE),
             },
-            facets={"type": "array", "items": _TEXT},
-            before=_MAYBE,
-            after=_MAYBE,
-            refused=_OBJECTS,
+            facets={"type": "array", "items": TEXT},
+            before=MAYBE,
+            after=MAYBE,
+            refused=OBJECTS,
             timings={"type": ["object", "null"], "description": "Milliseconds by name."},
-            total_ms=_MAYBE_NUMBER,
+            total_ms=MAYBE_NUMBER,
             **_STANDS,
         ),
-        **_ADDRESS,
+        **ADDRESS,
     ),
-    "ResolvedLane": _with(
-        _shape(
-            lane_id=_TEXT,
-            lane_key=_TEXT,
-            session_id=_TEXT,
-            created={"type": "boolean", "description": "Whether the session was opened now."},
-            reason={
-                "type": "string",
-                "enum": [
-                    "created",
-                    "existing",
-                    "resume-pending",
-                    "suspended",
-                    "forced",
-                    "session-ended",
-                    "recovered",
-                    "healed",
-                ],
-            },
-            shared=_FLAG,
-            resume_pending=_FLAG,
-            policy={"type": "object", "description": "What of the project's settings applied."},
-        ),
-        previous_session_id=_TEXT,
-        had_activity={
-            "type": "boolean",
-            "description": "Of a session that took another's place: whether that had any turn.",
-        },
-    ),
-    "Lane": _with(
-        _shape(
-            lane_id=_TEXT,
-            lane_key=_TEXT,
-            status={"type": "string", "enum": ["open", "moved", "pruned"]},
-            platform=_TEXT,
-            chat_type=_TEXT,
-            description=_TEXT,
-            shared=_FLAG,
-            session_id=_TEXT,
-            session={
-                "type": ["object", "null"],
-                "description": "`status`, `title` and running `turn_id` of its current session.",
-            },
-            suspended=_FLAG,
-            resume_pending=_FLAG,
-            pinned=_FLAG,
-            source=_OBJECT,
-            policy=_OBJECT,
-            created_at=_TIME,
-            updated_at={**_TIME, "description": "When something last came."},
-            bound_at=_TIME,
-            version=_NUMBER,
-        ),
-        suspended_reason=_TEXT,
-        resume_reason=_TEXT,
-        resume_marked_at={"type": ["string", "null"], "format": "date-time"},
-        held_back={
-            "type": ["string", "null"],
-            "description": "Of one lane: why what was cut off is not gone on with unasked.",
-        },
-        previous_session_id=_TEXT,
-        reset=_OBJECT,
-        moved_to=_TEXT,
-        moved_from=_TEXT,
-    ),
-    "Lanes": _shape(items=_list("Lane"), next_cursor=_MAYBE),
-    "LaneEvents": _shape(
-        items={
-            "type": "array",
-            "items": _shape(
-                lane_id=_TEXT,
-                id=_TEXT,
-                version=_NUMBER,
-                position=_TEXT,
-                type=_TEXT,
-                schema=_NUMBER,
-                data=_ANY,
-                recorded_at=_TIME,
-                hash=_TEXT,
-            ),
-        },
-        next_after=_MAYBE_NUMBER,
-    ),
-    "LaneSessions": _shape(
-        items={
-            "type": "array",
-            "items": _shape(
-                session_id=_TEXT,
-                current=_FLAG,
-                reason=_TEXT,
-                bound_at=_TIME,
-                status=_TEXT,
-                archived_reason=_MAYBE,
-                title=_MAYBE,
-                updated_at={"type": ["string", "null"], "format": "date-time"},
-            ),
-        },
-        next_cursor=_MAYBE,
-    ),
-    "Pool": _shape(
+    "Pool": shape(
         seats={
             "type": "array",
-            "items": _shape(
-                session_id=_TEXT,
-                seat_id=_TEXT,
-                owner=_TEXT,
+            "items": shape(
+                session_id=TEXT,
+                seat_id=TEXT,
+                owner=TEXT,
                 state={"type": "string", "enum": ["busy", "idle", "awaiting_approval"]},
-                turn_id=_MAYBE,
+                turn_id=MAYBE,
                 pin={"type": ["object", "null"]},
-                config_fingerprint=_MAYBE,
-                since=_TIME,
-                parked_at=_MAYBE,
-                ttl_s=_MAYBE_NUMBER,
-                expires_at=_MAYBE,
+                config_fingerprint=MAYBE,
+                since=TIME,
+                parked_at=MAYBE,
+                ttl_s=MAYBE_NUMBER,
+                expires_at=MAYBE,
                 here={"type": "boolean", "description": "Whether this process keeps it."},
             ),
         },
-        next_cursor=_MAYBE,
-        counts=_shape(since=_TIME, by_path=_OBJECT, by_reason=_OBJECT),
+        next_cursor=MAYBE,
+        counts=shape(since=TIME, by_path=OBJECT, by_reason=OBJECT),
         process={
             "type": ["object", "null"],
             "description": "How full this process is, and in `memory` what it may use and uses.",
         },
     ),
-    "Gate": _with(
-        _shape(
-            gate_id=_TEXT,
-            session_id=_TEXT,
-            turn_id=_TEXT,
+    "Gate": extended(
+        shape(
+            gate_id=TEXT,
+            session_id=TEXT,
+            turn_id=TEXT,
             kind={"type": "string", "enum": ["permission", "input"]},
-            status=_TEXT,
-            permission_id=_MAYBE,
-            tool_call_id=_MAYBE,
-            tool=_MAYBE,
-            arguments=_ANY,
-            options=_ANY,
-            answer_schema=_ANY,
-            opened_at=_TIME,
-            opened_version=_NUMBER,
-            expires_at=_MAYBE,
+            status=TEXT,
+            permission_id=MAYBE,
+            tool_call_id=MAYBE,
+            tool=MAYBE,
+            arguments=ANY,
+            options=ANY,
+            answer_schema=ANY,
+            opened_at=TIME,
+            opened_version=NUMBER,
+            expires_at=MAYBE,
             decision={"type": ["object", "null"]},
-            through_version=_NUMBER,
+            through_version=NUMBER,
         ),
         subagent_session_id={"type": "string", "description": "Of the sub-agent that asks."},
-        **_ADDRESS,
+        **ADDRESS,
     ),
-    "TurnAnswer": _with(
-        _shape(
-            turn_id=_TEXT,
+    "TurnAnswer": extended(
+        shape(
+            turn_id=TEXT,
             status={
                 "type": "string",
                 "enum": ["running", "paused", "completed", "failed", "interrupted"],
             },
             path={"type": ["string", "null"], "description": "`warm`, `cold` or `evicted`."},
             reason={"type": ["string", "null"], "description": "Why it was not warm."},
-            history_from=_MAYBE,
-            messages=_list("TranscriptMessage"),
-            gates=_list("Gate"),
-            usage=_OBJECT,
-            readiness=_named("Readiness"),
+            history_from=MAYBE,
+            messages=list_of("TranscriptMessage"),
+            gates=list_of("Gate"),
+            usage=OBJECT,
+            readiness=named("Readiness"),
             **_HEAD,
         ),
-        stop_reason=_MAYBE,
-        error=_shape(code=_TEXT, message=_TEXT),
-        interrupted=_shape(reason=_MAYBE, by=_MAYBE),
+        stop_reason=MAYBE,
+        error=shape(code=TEXT, message=TEXT),
+        interrupted=shape(reason=MAYBE, by=MAYBE),
         timings={"type": "object", "description": "Milliseconds by name."},
-        divergence=_OBJECT,
-        messages_left_out=_NUMBER,
-        **_ADDRESS,
-        **_BY_LANE,
+        divergence=OBJECT,
+        messages_left_out=NUMBER,
+        **ADDRESS,
+        **BY_LANE,
     ),
     "MessageGone": {
         "description": "The message came before, and its session is gone by now.",
-        **_with(
-            _shape(
+        **extended(
+            shape(
                 status={"type": "string", "enum": ["gone"]},
-                lane_id=_TEXT,
-                session_id=_TEXT,
-                lane_reason=_TEXT,
+                lane_id=TEXT,
+                session_id=TEXT,
+                lane_reason=TEXT,
                 created={"type": "boolean"},
             ),
-            reply_to=_TEXT,
-            previous_session_id=_TEXT,
+            reply_to=TEXT,
+            previous_session_id=TEXT,
         ),
     },
     "TurnTaken": {
         "description": "The turn runs, the input waits, or the answers are recorded.",
-        **_with(
-            _shape(
+        **extended(
+            shape(
                 status={"type": "string", "enum": ["running", "queued", "recalled", "answered"]},
-                readiness=_named("Readiness"),
+                readiness=named("Readiness"),
                 **_HEAD,
             ),
-            turn_id=_TEXT,
-            path=_TEXT,
-            queue_id=_TEXT,
+            turn_id=TEXT,
+            path=TEXT,
+            queue_id=TEXT,
             steers={
                 "type": "string",
                 "description": "The turn that runs and is told the input between two of its steps; "
                 "if it ends before, the input waits for a turn of its own.",
             },
-            continuation=_named("Continuation"),
-            **_ADDRESS,
-            **_BY_LANE,
+            continuation=named("Continuation"),
+            **ADDRESS,
+            **BY_LANE,
         ),
     },
-    "Dispatched": _with(
-        _shape(
+    "Dispatched": extended(
+        shape(
             decision={
                 "type": "string",
                 "enum": [
@@ -617,193 +484,174 @@ SCHEMAS: Final[dict[str, Json]] = {
             reason={"type": ["string", "null"], "description": "Why it is not warm, or waits."},
             explain={"type": "string", "description": "A sentence or two for a person."},
             path={"type": ["string", "null"], "description": "`warm`, `cold` or `evicted`."},
-            history_from=_MAYBE,
+            history_from=MAYBE,
             evict={"type": ["string", "null"], "description": "Why the parked harness goes."},
             before={
                 "type": "array",
-                "items": _TEXT,
+                "items": TEXT,
                 "description": "What is recorded first; empty when the answer comes again.",
             },
             seat_id={"type": ["string", "null"], "description": "The seat to run it with."},
-            readiness=_named("Readiness"),
+            readiness=named("Readiness"),
             **_HEAD,
         ),
-        **_ADDRESS,
-        **_BY_LANE,
-        turn=_shape(turn_id=_TEXT, records=_MAYBE_NUMBER),
-        fence=_NUMBER,
+        **ADDRESS,
+        **BY_LANE,
+        turn=shape(turn_id=TEXT, records=MAYBE_NUMBER),
+        fence=NUMBER,
         next_sequence={"type": "integer", "description": "That of the producer's next batch."},
-        answers=_list("Gate"),
-        history=_shape(format=_TEXT, messages=_OBJECTS, losses=_OBJECTS, through_version=_NUMBER),
+        answers=list_of("Gate"),
+        history=shape(format=TEXT, messages=OBJECTS, losses=OBJECTS, through_version=NUMBER),
         continuation={
             "type": "string",
             "enum": ["started", "pending", "external", "blocked"],
         },
-        reasons={"type": "array", "items": _TEXT},
+        reasons={"type": "array", "items": TEXT},
         rest={
             "type": "string",
             "enum": ["text"],
             "description": "What is still to be dispatched once the turn has ended.",
         },
-        queue_id=_TEXT,
+        queue_id=TEXT,
     ),
-    "Continuation": _with(
-        _shape(
+    "Continuation": extended(
+        shape(
             status={"type": "string", "enum": ["started", "pending", "external", "blocked"]},
-            turn_id=_MAYBE,
+            turn_id=MAYBE,
         ),
-        reason=_TEXT,
-        reasons={"type": "array", "items": _TEXT},
+        reason=TEXT,
+        reasons={"type": "array", "items": TEXT},
     ),
-    "Decided": _shape(
-        decision=_with(_shape(gate_id=_TEXT), verdict=_TEXT, decided_by=_TEXT, version=_NUMBER),
-        continuation=_named("Continuation"),
+    "Decided": shape(
+        decision=extended(shape(gate_id=TEXT), verdict=TEXT, decided_by=TEXT, version=NUMBER),
+        continuation=named("Continuation"),
     ),
-    "Queue": _shape(
+    "Queue": shape(
         items={
             "type": "array",
-            "items": _with(
-                _shape(
-                    queue_id=_TEXT,
-                    queued_at=_TIME,
-                    version=_NUMBER,
-                    steers=_MAYBE,
-                    message_id=_MAYBE,
-                    by=_MAYBE,
+            "items": extended(
+                shape(
+                    queue_id=TEXT,
+                    queued_at=TIME,
+                    version=NUMBER,
+                    steers=MAYBE,
+                    message_id=MAYBE,
+                    by=MAYBE,
                 ),
-                **_ADDRESS,
+                **ADDRESS,
             ),
         },
-        next_cursor=_MAYBE,
+        next_cursor=MAYBE,
         **_STANDS,
     ),
     "TurnInput": {
         "type": ["object", "null"],
         "description": "What a turn began with; `text` is null where one text cannot say it.",
         "required": ["turn_id", "text", "attachments"],
-        "properties": {"turn_id": _TEXT, "text": _MAYBE, "attachments": _OBJECTS},
+        "properties": {"turn_id": TEXT, "text": MAYBE, "attachments": OBJECTS},
     },
-    "Rewound": _with(
-        _shape(
-            target=_named("TurnInput"),
+    "Rewound": extended(
+        shape(
+            target=named("TurnInput"),
             rewind_version={"type": ["integer", "null"], "description": "Null in a dry run."},
             **_GONE,
         ),
-        dry_run=_FLAG,
+        dry_run=FLAG,
     ),
-    "Redone": _with(
-        _shape(rewind_version=_NUMBER, turns_restored=_NUMBER, messages_restored=_NUMBER, **_GONE),
-        dry_run=_FLAG,
+    "Redone": extended(
+        shape(rewind_version=NUMBER, turns_restored=NUMBER, messages_restored=NUMBER, **_GONE),
+        dry_run=FLAG,
     ),
     "Compacted": {
         "description": "What the summary stands for; `usage` of one that was made here, if told.",
-        **_with(
-            _shape(
-                compaction_version=_NUMBER,
-                messages_archived=_NUMBER,
-                readiness=_named("Readiness"),
+        **extended(
+            shape(
+                compaction_version=NUMBER,
+                messages_archived=NUMBER,
+                readiness=named("Readiness"),
                 **_HEAD,
             ),
-            usage=_OBJECT,
+            usage=OBJECT,
         ),
     },
-    "CompactionTaken": _shape(
-        compaction_id=_TEXT, status=_TEXT, readiness=_named("Readiness"), **_HEAD
+    "CompactionTaken": shape(
+        compaction_id=TEXT, status=TEXT, readiness=named("Readiness"), **_HEAD
     ),
-    "Accepted": _shape(
-        accepted={"type": "array", "items": _TEXT},
-        gap_version=_NUMBER,
-        readiness=_named("Readiness"),
+    "Accepted": shape(
+        accepted={"type": "array", "items": TEXT},
+        gap_version=NUMBER,
+        readiness=named("Readiness"),
         **_HEAD,
     ),
-    "Lineage": _shape(
+    "Lineage": shape(
         parent={
             "type": ["object", "null"],
             "description": "Whose sub-agent's session it is: `session_id`, `agent_id`, and the "
             "call that began it, `turn_id` and `tool_call_id`.",
         },
-        ancestors=_OBJECTS,
-        children=_shape(items=_OBJECTS, next_cursor=_MAYBE),
-        through_version=_NUMBER,
+        ancestors=OBJECTS,
+        children=shape(items=OBJECTS, next_cursor=MAYBE),
+        through_version=NUMBER,
     ),
-    "Blob": _shape(sha256=_TEXT, size=_NUMBER),
-    "Settings": _shape(
-        version=_NUMBER,
+    "Blob": shape(sha256=TEXT, size=NUMBER),
+    "Settings": shape(
+        version=NUMBER,
         changed_at={"type": ["string", "null"], "format": "date-time"},
-        changed_by=_MAYBE,
+        changed_by=MAYBE,
         readable={"type": "boolean", "description": "False: these are the defaults."},
-        lanes=_shape(
-            group_sessions_per_user=_FLAG,
-            thread_sessions_per_user=_FLAG,
-            profiles=_FLAG,
-            redact_ids=_FLAG,
-            prune_after_days=_NUMBER,
-            resume_fresh_s=_NUMBER,
+        lanes=shape(
+            group_sessions_per_user=FLAG,
+            thread_sessions_per_user=FLAG,
+            profiles=FLAG,
+            redact_ids=FLAG,
+            prune_after_days=NUMBER,
+            resume_fresh_s=NUMBER,
             allowed_users={
                 "type": ["object", "null"],
-                "additionalProperties": {"type": "array", "items": _TEXT},
+                "additionalProperties": {"type": "array", "items": TEXT},
             },
             home_channels={
                 "type": "object",
-                "additionalProperties": _with(_shape(chat_id=_TEXT), name=_TEXT),
+                "additionalProperties": extended(shape(chat_id=TEXT), name=TEXT),
             },
         ),
-        sessions=_shape(retain_ended_days=_NUMBER),
+        sessions=shape(retain_ended_days=NUMBER),
     ),
-    "Aliases": _with(
-        _shape(
-            version=_NUMBER,
+    "Aliases": extended(
+        shape(
+            version=NUMBER,
             changed_at={"type": ["string", "null"], "format": "date-time"},
-            changed_by=_MAYBE,
-            counts=_shape(whatsapp=_shape(people=_NUMBER, ids=_NUMBER)),
+            changed_by=MAYBE,
+            counts=shape(whatsapp=shape(people=NUMBER, ids=NUMBER)),
         ),
         whatsapp={"type": "object", "description": "As it was put; not in the answer to that."},
     ),
-    "Platform": _shape(
-        platform=_TEXT,
-        connected=_FLAG,
-        changed_at={**_TIME, "description": "Since when that is so."},
+    "Platform": shape(
+        platform=TEXT,
+        connected=FLAG,
+        changed_at={**TIME, "description": "Since when that is so."},
     ),
-    "Platforms": _shape(items=_list("Platform")),
+    "Platforms": shape(items=list_of("Platform")),
 }
-TRANSCRIPT: Final[Json] = {"anyOf": [_named("Transcript"), _named("ProviderTranscript")]}
+TRANSCRIPT: Final[Json] = {"anyOf": [named("Transcript"), named("ProviderTranscript")]}
 
-_LEFT: Final = _shape(
-    interrupted={"type": ["string", "null"], "description": "The turn that was cut off."},
-    recalled={
-        "type": "array",
-        "description": "The inputs that wait no more.",
-        "items": _with(_shape(queue_id=_TEXT, message_id=_MAYBE), lane_id=_TEXT, reply_to=_TEXT),
-    },
-)
-
-
-def _changed(name: str) -> Json:
-    """Return the schema of a lane with a member that says whether anything was changed."""
-    return {"allOf": [_named("Lane"), _shape(**{name: _FLAG})]}
-
-
-def _in_lane(answer: Json) -> Json:
-    """Return the schema of an answer that tells, too, which lane it is, and which session."""
-    return {"allOf": [_shape(lane_id=_TEXT, session_id=_TEXT), answer]}
-
-
-_MANY: Final = _shape(deleted=_NUMBER, remaining=_NUMBER)
+_MANY: Final = shape(deleted=NUMBER, remaining=NUMBER)
 _SAID: Final[dict[str, tuple[str, Json | None]]] = {
-    "Open Session": ("The session, opened.", _named("Session")),
-    "List Sessions": ("A page of sessions.", _named("Sessions")),
-    "Read Session": ("The session.", _named("Session")),
+    **LANE_ANSWERS,
+    "Open Session": ("The session, opened.", named("Session")),
+    "List Sessions": ("A page of sessions.", named("Sessions")),
+    "Read Session": ("The session.", named("Session")),
     "Change Session": (
         "The session as it is now.",
-        {"allOf": [_named("Session"), _optional(title_applied=_FLAG)]},
+        {"allOf": [named("Session"), optional(title_applied=FLAG)]},
     ),
     "Delete Session": ("It is deleted; what ran in it was stopped.", None),
     "Delete Sessions Of Harness": ("How many are deleted, and how many left.", _MANY),
     "Delete Project": ("How many are deleted, and how many left.", _MANY),
     "Prune Sessions": (
         "What went, or would.",
-        _shape(
-            dry_run=_FLAG,
+        shape(
+            dry_run=FLAG,
             older_than_days={
                 "type": "integer",
                 "description": "So long ended sessions are kept; 0: for ever.",
@@ -813,178 +661,83 @@ _SAID: Final[dict[str, tuple[str, Json | None]]] = {
                 "format": "date-time",
                 "description": "What was last written before it went.",
             },
-            pruned=_NUMBER,
-            session_ids={"type": "array", "items": _TEXT},
+            pruned=NUMBER,
+            session_ids={"type": "array", "items": TEXT},
             remaining={"type": "integer", "description": "How many the next call would take."},
-            spared=_shape(pinned=_NUMBER, in_use=_NUMBER),
-        ),
-    ),
-    "Prune Project Lanes": (
-        "What was given up, or would be.",
-        _shape(
-            dry_run=_FLAG,
-            older_than_days={
-                "type": "integer",
-                "description": "So long lanes may rest; 0: for ever.",
-            },
-            before={
-                "type": ["string", "null"],
-                "format": "date-time",
-                "description": "That to which something came last before it went.",
-            },
-            pruned=_NUMBER,
-            lane_ids={"type": "array", "items": _TEXT},
-            remaining={"type": "integer", "description": "How many the next call would take."},
-            spared=_shape(
-                pinned=_NUMBER, suspended=_NUMBER, in_use=_NUMBER, resume_pending=_NUMBER
-            ),
+            spared=shape(pinned=NUMBER, in_use=NUMBER),
         ),
     ),
     "Purge Session": (
         "What was said in it is gone, or would be: rows by table.",
-        _with(
-            _shape(
-                session_id=_TEXT,
-                events=_NUMBER,
-                removed={"type": "object", "additionalProperties": _NUMBER},
+        extended(
+            shape(
+                session_id=TEXT,
+                events=NUMBER,
+                removed={"type": "object", "additionalProperties": NUMBER},
             ),
-            dry_run=_FLAG,
+            dry_run=FLAG,
         ),
     ),
-    "Restore Session": ("The session as it is now.", _named("Session")),
-    "Append Events": ("All of the batch is committed.", _named("Appended")),
-    "Page Events": ("A page of events.", _named("Events")),
+    "Restore Session": ("The session as it is now.", named("Session")),
+    "Append Events": ("All of the batch is committed.", named("Appended")),
+    "Page Events": ("A page of events.", named("Events")),
     "Stream Events": ("Server-sent events, until the caller leaves.", None),
-    "Read Event": ("The event.", _named("Event")),
+    "Read Event": ("The event.", named("Event")),
     "Read Transcript": ("A page of messages, or all of them in a provider's form.", TRANSCRIPT),
-    "Fork Session": ("The fork.", _named("Session")),
-    "List Subagents": ("A page.", _named("Subagents")),
-    "Read Lineage": ("Ancestors from the root on, and a page of forks.", _named("Lineage")),
+    "Fork Session": ("The fork.", named("Session")),
+    "List Subagents": ("A page.", named("Subagents")),
+    "Read Lineage": ("Ancestors from the root on, and a page of forks.", named("Lineage")),
     "List Turns": ("A page of turns.", None),
     "Read Turn": ("The turn.", None),
-    "Explain Turn": ("Why it was warm or cold.", _named("Explanation")),
+    "Explain Turn": ("Why it was warm or cold.", named("Explanation")),
     "List Project Turns": ("A page of turns, each with its `session_id`.", None),
-    "Read Pool": ("A page of seats, and counts.", _named("Pool")),
+    "Read Pool": ("A page of seats, and counts.", named("Pool")),
     "Let Go": ("Its harness has ended.", None),
-    "Resolve Lane": ("The session, and why it is this one.", _named("ResolvedLane")),
-    "List Lanes": ("A page of lanes.", _named("Lanes")),
-    "Read Lane": ("The lane.", _named("Lane")),
-    "List Lane Sessions": ("A page of sessions.", _named("LaneSessions")),
-    "List Lane Events": ("A page of facts.", _named("LaneEvents")),
-    "Reset Lane": (
-        "The new session, and what was cut off for it.",
-        {"allOf": [_named("ResolvedLane"), _LEFT]},
-    ),
-    "Suspend Lane": ("The lane as it is now.", _changed("changed")),
-    "Mark Lane": ("The lane as it is now.", _changed("marked")),
-    "Clear Lane": ("The lane as it is now.", _changed("cleared")),
-    "Change Lane": ("The lane as it is now.", _changed("changed")),
-    "Move Lane": ("The lane where the conversation goes on.", _changed("changed")),
-    "Switch Lane": (
-        "The lane as it is now, and what was cut off for it.",
-        {"allOf": [_changed("changed"), _LEFT]},
-    ),
-    "List Resumable": (
-        "Sessions, newest activity first.",
-        _shape(
-            items={
-                "type": "array",
-                "items": _shape(
-                    session_id=_TEXT,
-                    title=_MAYBE,
-                    status=_TEXT,
-                    current=_FLAG,
-                    lane_id=_TEXT,
-                    bound_at=_TIME,
-                    updated_at=_TIME,
-                ),
-            },
-            next_cursor=_MAYBE,
-            more={"type": "boolean", "description": "Whether there are older ones."},
-        ),
-    ),
-    "Branch Lane": (
-        "The lane that has the branch.",
-        {
-            "allOf": [
-                _named("Lane"),
-                _shape(branch=_shape(session_id=_TEXT, forked_from=_TEXT)),
-            ]
-        },
-    ),
-    "Undo In Lane": ("It is out of sight.", _in_lane(_named("Rewound"))),
-    "Redo In Lane": ("It is in sight again.", _in_lane(_named("Redone"))),
-    "Stop In Lane": (
-        "What runs is stopped, or is asked to stop.",
-        _in_lane(
-            _shape(
-                stopped={"type": "boolean", "description": "Whether anything ran."},
-                delivered={"type": "boolean", "description": "Whether it has stopped."},
-            )
-        ),
-    ),
-    "List Lane Queue": ("The inputs that wait.", _in_lane(_named("Queue"))),
-    "Empty Lane Queue": (
-        "They wait no more.",
-        _in_lane(_shape(recalled=_LEFT["properties"]["recalled"])),
-    ),
-    "Recall In Lane": ("It waits no more.", _in_lane(_shape(queue_id=_TEXT, status=_TEXT))),
-    "Read Lane Context": (
-        "What a model is told of the place.",
-        _shape(
-            lane_id=_TEXT,
-            session_id=_TEXT,
-            prompt=_TEXT,
-            redacted={"type": "boolean", "description": "Whether ids of its platform are hidden."},
-            shared=_FLAG,
-            facts={"type": "object", "description": "What `prompt` says, one by one."},
-        ),
-    ),
     "Renew Lease": (
         "Until when the turn is held; null while it is paused.",
-        _shape(lease_until={"type": ["string", "null"], "format": "date-time"}),
+        shape(lease_until={"type": ["string", "null"], "format": "date-time"}),
     ),
     "Send Deltas": ("Who follows the session here is shown them.", None),
     "List Approvals": ("A page of gates that wait.", None),
-    "Read Approval": ("The gate.", _named("Gate")),
+    "Read Approval": ("The gate.", named("Gate")),
     "List Session Approvals": ("A page of the session's gates.", None),
-    "Read Session Approval": ("The gate.", _named("Gate")),
+    "Read Session Approval": ("The gate.", named("Gate")),
     "Interrupt": (
         "It is stopped, or is asked to stop.",
-        _shape(delivered={"type": "boolean", "description": "Whether it has stopped."}),
+        shape(delivered={"type": "boolean", "description": "Whether it has stopped."}),
     ),
-    "Dispatch Turn": ("How it goes on.", _named("Dispatched")),
-    "Dispatch By Source": ("How it goes on.", _named("Dispatched")),
-    "Dispatch To Lane": ("How it goes on.", _named("Dispatched")),
-    "Decide": ("The decision is durable.", _named("Decided")),
-    "Decide In Session": ("The decision is durable.", _named("Decided")),
-    "List Queue": ("The inputs that wait.", _named("Queue")),
-    "Recall Input": ("It waits no more.", _shape(queue_id=_TEXT, status=_TEXT)),
+    "Dispatch Turn": ("How it goes on.", named("Dispatched")),
+    "Dispatch By Source": ("How it goes on.", named("Dispatched")),
+    "Dispatch To Lane": ("How it goes on.", named("Dispatched")),
+    "Decide": ("The decision is durable.", named("Decided")),
+    "Decide In Session": ("The decision is durable.", named("Decided")),
+    "List Queue": ("The inputs that wait.", named("Queue")),
+    "Recall Input": ("It waits no more.", shape(queue_id=TEXT, status=TEXT)),
     "Read Fingerprint": ("The chains over what is shown and what a model sees.", None),
-    "Read Readiness": ("Whether the newest message is enough, and why not.", _named("Readiness")),
-    "Read State": ("Where the session stands, as its rules know it.", _named("State")),
-    "Compare History": ("Whether the histories agree, and where not.", _named("Compared")),
-    "Rewind": ("It is out of sight, or would be.", _named("Rewound")),
-    "Redo": ("It is in sight again, or would be.", _named("Redone")),
-    "Compact": ("The summary is recorded.", _named("Compacted")),
-    "Accept Gap": ("The history counts as complete from here on.", _named("Accepted")),
+    "Read Readiness": ("Whether the newest message is enough, and why not.", named("Readiness")),
+    "Read State": ("Where the session stands, as its rules know it.", named("State")),
+    "Compare History": ("Whether the histories agree, and where not.", named("Compared")),
+    "Rewind": ("It is out of sight, or would be.", named("Rewound")),
+    "Redo": ("It is in sight again, or would be.", named("Redone")),
+    "Compact": ("The summary is recorded.", named("Compacted")),
+    "Accept Gap": ("The history counts as complete from here on.", named("Accepted")),
     "Read Agreement": ("How often histories agreed, and a page of sessions.", None),
     "Verify Session": ("Whether every hash is right; the first that is not.", None),
-    "Import File": ("The import, ended; `report` says what came of it.", _named("Import")),
-    "Read Import": ("The import.", _named("Import")),
+    "Import File": ("The import, ended; `report` says what came of it.", named("Import")),
+    "Read Import": ("The import.", named("Import")),
     "Mint Epoch": ("The epoch, and the turns that the one before left open.", None),
     "Stream Project Events": ("Server-sent events, until the caller leaves.", None),
-    "List Errors": ("A page of errors, newest first.", _named("Errors")),
-    "Project Usage": ("A page of what was used, and the sum of all.", _named("Used")),
-    "Session Usage": ("A page of what the session used, and the sum of all.", _named("Used")),
-    "Search Project": ("A page of texts that were found.", _named("Found")),
-    "Read Settings": ("The policies.", _named("Settings")),
-    "Change Settings": ("The policies as they are now.", _named("Settings")),
-    "Read Aliases": ("Which ids are one person's.", _named("Aliases")),
-    "List Platforms": ("Which platforms are connected.", _named("Platforms")),
-    "Put Platform": ("The platform as it is now.", _named("Platform")),
-    "Put Aliases": ("How many ids are known now.", _named("Aliases")),
-    "Store Blob": ("The bytes are kept.", _named("Blob")),
+    "List Errors": ("A page of errors, newest first.", named("Errors")),
+    "Project Usage": ("A page of what was used, and the sum of all.", named("Used")),
+    "Session Usage": ("A page of what the session used, and the sum of all.", named("Used")),
+    "Search Project": ("A page of texts that were found.", named("Found")),
+    "Read Settings": ("The policies.", named("Settings")),
+    "Change Settings": ("The policies as they are now.", named("Settings")),
+    "Read Aliases": ("Which ids are one person's.", named("Aliases")),
+    "List Platforms": ("Which platforms are connected.", named("Platforms")),
+    "Put Platform": ("The platform as it is now.", named("Platform")),
+    "Put Aliases": ("How many ids are known now.", named("Aliases")),
+    "Store Blob": ("The bytes are kept.", named("Blob")),
     "Metrics": ("What is counted, as Prometheus reads it.", None),
     "Health": ("The process lives.", None),
     "Process Readiness": ("It can serve; is it `recovering`, how far are its views behind.", None),
@@ -1001,4 +754,4 @@ def describe(operation: Json) -> None:
         if schema is not None:
             answer["content"] = {"application/json": {"schema": schema}}
         elif answer["description"].startswith("Server-sent"):
-            answer["content"] = {"text/event-stream": {"schema": _FRAME}}
+            answer["content"] = {"text/event-stream": {"schema": FRAME}}
