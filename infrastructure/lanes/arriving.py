@@ -1,5 +1,7 @@
 """What does a source come to, under a project's policies?"""
 
+from dataclasses import replace
+
 from sqlalchemy import Connection
 
 from domain.events.lane import LaneOpened
@@ -26,14 +28,20 @@ def arrival(
         SettingsUnreadable: whom the ids of the source name cannot be told.
     """
     policy = key_policy(connection, project_id, source.platform)
+    came = arrival_under(policy, project_id, source, touches=touches)
+    return replace(came, force_new=force_new, beginning=beginning or Beginning())
+
+
+def arrival_under(
+    policy: KeyPolicy, project_id: str, source: Source, *, touches: bool = True
+) -> Arrival:
+    """Return the same under a policy that is at hand, and how a session begins as it would."""
     return Arrival(
         project_id=project_id,
         lane_id=lane_id(source, policy),
         opening=opening(source, policy),
         candidates=legacy_keys(source, policy),
-        force_new=force_new,
         touches=touches,
-        beginning=beginning or Beginning(),
     )
 
 

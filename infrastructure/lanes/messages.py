@@ -18,7 +18,7 @@ from domain.lanes.source import Source, recorded_source
 from domain.project_settings import ProjectSettings
 from domain.refusals import InvalidValue, NoSuchLane
 from infrastructure.idempotency import IdempotencyKey, Kept, find
-from infrastructure.lanes.arriving import arrival, arrival_at
+from infrastructure.lanes.arriving import arrival_at, arrival_under
 from infrastructure.lanes.lookup import FoundLane, followed
 from infrastructure.lanes.resolving import Arrival, Beginning
 from infrastructure.project_settings import key_policy, settings_of
@@ -92,11 +92,10 @@ def came(
         SettingsUnreadable: whom the ids of the source name cannot be told.
     """
     settings = settings_of(connection, incoming.project_id)
-    arrived, found = _arrived(connection, incoming)
-    source = incoming.source
-    policy = KeyPolicy()
+    source, policy = incoming.source, KeyPolicy()
     if source is not None:
-        policy = key_policy(connection, incoming.project_id, source.platform)
+        policy = key_policy(connection, incoming.project_id, source.platform, settings)
+    arrived, found = _arrived(connection, incoming, policy)
     place = arrived.lane_id if source is not None else incoming.lane_id or arrived.lane_id
     key = asked
     if incoming.message_id is not None:
@@ -150,7 +149,9 @@ def id_in_session(place: str, message_id: str, revision: int) -> str:
     return plain if is_name(plain) else f"{place}:{revision}#{_digest(message_id)}"
 
 
-def _arrived(connection: Connection, incoming: Incoming) -> tuple[Arrival, FoundLane | None]:
+def _arrived(
+    connection: Connection, incoming: Incoming, policy: KeyPolicy
+) -> tuple[Arrival, FoundLane | None]:
     project_id, lane_id = incoming.project_id, incoming.lane_id
     there = None if lane_id is None else followed(connection, project_id, lane_id)
     if incoming.source is None:
@@ -159,11 +160,8 @@ def _arrived(connection: Connection, incoming: Incoming) -> tuple[Arrival, Found
         arrived = arrival_at(there.lane_id, project_id, there.lane)
         touched = replace(arrived, touches=not incoming.internal, beginning=incoming.beginning)
         return touched, there
-    arrived = arrival(
-        connection,
-        project_id,
-        incoming.source,
-        touches=not incoming.internal,
+    arrived = replace(
+        arrival_under(policy, project_id, incoming.source, touches=not incoming.internal),
         beginning=incoming.beginning,
     )
     if lane_id is None or lane_id == arrived.lane_id:
