@@ -49,9 +49,18 @@ class Stepper:
 
         `more`: there is more to do at once; `done`: not now; `elsewhere`: another worker has it.
         """
-        name, mine = self.follower.name, self.follower.fold_version
         with self._database.read() as connection:
-            found = tracking.standings(connection, name)
+            found = tracking.standings(connection, self.follower.name)
+        return self.step_from(found)
+
+    def has_all(self, found: Sequence[Standing], through: int) -> bool:
+        """Tell whether there is nothing to do, with all generations and what can be read by now."""
+        is_one = len(found) == 1 and found[0].fold_version == self.follower.fold_version
+        return is_one and found[0].status == "live" and found[0].position >= through
+
+    def step_from(self, found: Sequence[Standing]) -> Stepped:
+        """Do what is next, as `step`, where all generations were looked up just now."""
+        mine = self.follower.fold_version
         if not found:
             self._begin()
             return "more"

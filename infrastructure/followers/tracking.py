@@ -5,7 +5,7 @@ it: whoever was overtaken writes nothing, so each fact counts once, whatever els
 only keeps several workers from doing the same work in vain.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -21,6 +21,7 @@ LEASE: Final = 2_000_000
 LAG_LIMIT: Final = 100_000
 """A lag of more events is not counted out."""
 _F: Final = t.followers.c
+_EVERY: Final = Prepared(lambda _: select(t.followers).order_by(_F.follower, _F.generation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,14 @@ def standings(connection: Connection, follower: str) -> Sequence[Standing]:
     """Return the generations of a follower, oldest first."""
     statement = select(t.followers).where(_F.follower == follower).order_by(_F.generation)
     return [_standing(row) for row in connection.execute(statement)]
+
+
+def every(connection: Connection) -> Mapping[str, Sequence[Standing]]:
+    """Return the generations of each follower that has any, oldest first."""
+    found: dict[str, list[Standing]] = {}
+    for row in _EVERY.run(connection, {}):
+        found.setdefault(row.follower, []).append(_standing(row))
+    return found
 
 
 def live(connection: Connection, follower: str) -> Standing | None:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 from infrastructure import tables as t
 from infrastructure.commit import ORDINAL_BITS
 from infrastructure.mapper import StoredFact
+from infrastructure.prepared import Prepared
 from infrastructure.recorder import (
     ADDRESS,
     COLUMNS,
@@ -27,6 +28,11 @@ _NAMED: Final = WITH_BODIES.join(t.streams, t.streams.c.session_key == t.events.
 _ADDRESSED: Final = WITH_TURNS.join(t.streams, t.streams.c.session_key == t.events.c.session_key)
 
 
+_VISIBLE: Final = Prepared(
+    lambda dialect: _below_horizon(dialect, select(func.max(t.events.c.position)))
+)
+
+
 class Found(NamedTuple):
     """A fact, and its session's number in the tables."""
 
@@ -36,8 +42,7 @@ class Found(NamedTuple):
 
 def visible_through(connection: Connection) -> int:
     """Return the highest position that can be read; 0 if there is none."""
-    statement = _below_horizon(connection, select(func.max(t.events.c.position)))
-    return int(connection.execute(statement).scalar_one() or 0)
+    return int(_VISIBLE.run(connection, {}).scalar_one() or 0)
 
 
 def newest_position(connection: Connection) -> int:
@@ -113,7 +118,7 @@ def _fitting(
     return max(1, sum(total <= size for total in sums))
 
 
-def _below_horizon(connection: Connection, statement: Select[Any]) -> Select[Any]:
-    if connection.dialect.name == "postgresql":
+def _below_horizon(dialect: str, statement: Select[Any]) -> Select[Any]:
+    if dialect == "postgresql":
         return statement.where(t.events.c.position < text(HORIZON))
     return statement

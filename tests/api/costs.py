@@ -118,8 +118,10 @@ def _traced(meter: Meter) -> Generator[None]:
         connection.set_trace_callback(executed)
 
     event.listen(Pool, "connect", connected)
-    yield
-    event.remove(Pool, "connect", connected)
+    try:
+        yield
+    finally:
+        event.remove(Pool, "connect", connected)
 
 
 @contextmanager
