@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
+from time import monotonic
 
 from sqlalchemy import make_url
 
@@ -13,6 +14,15 @@ from tests.faults.cluster import Cluster
 from tests.faults.hosting import Forking, Servers, assert_sound, eventually, servers_of
 
 AWAY_S = 10.0
+"""A turn waits twice as long for what it has to record."""
+
+
+@contextmanager
+def lasting(seconds: float) -> Generator[None]:
+    """Take so long in all, whatever goes on meanwhile takes of it."""
+    until = monotonic() + seconds
+    yield
+    Event().wait(max(until - monotonic(), 0))
 
 
 @contextmanager
@@ -64,8 +74,8 @@ def test_a_postgresql_that_is_started_anew_costs_no_turn(
         def away() -> None:
             own_postgresql.stop()
             try:
-                refused(servers)
-                Event().wait(AWAY_S)
+                with lasting(AWAY_S):
+                    refused(servers)
             finally:
                 own_postgresql.start()
 
@@ -78,9 +88,8 @@ def test_a_sqlite_file_that_is_locked_costs_no_turn(
     with servers_of(forking_process, tmp_path, sqlite.ready()) as servers:
 
         def away() -> None:
-            with locked(servers.database_url):
+            with locked(servers.database_url), lasting(AWAY_S):
                 refused(servers)
-                Event().wait(AWAY_S)
 
         held(servers, away)
 
