@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 from domain.lanes.source import Source, thread_of
-from domain.lanes.whatsapp import NO_ALIASES, Aliases, canonical
+from domain.lanes.whatsapp import NO_ALIASES, Aliases, all_of, canonical
 
 Part: TypeAlias = Literal[
     "namespace", "platform", "chat_type", "scope", "peer", "chat", "thread", "user"
@@ -114,6 +114,19 @@ def participant(source: Source, policy: KeyPolicy) -> str | None:
     """Return who speaks: by the stable id where there is one, and by one id of many."""
     said = source.user_id_alt or source.user_id
     return _one_of_many(source, said, policy)
+
+
+def ids_of(source: Source, policy: KeyPolicy) -> frozenset[str]:
+    """Return every id by which who speaks is known; in a direct chat it may be the chat's alone.
+
+    On WhatsApp these are all ids of the same person, whichever of them came.
+    """
+    said: set[str | None] = {source.user_id, source.user_id_alt}
+    if source.chat_type == "dm" and not any(said):
+        said = {source.chat_id}
+    if source.platform == "whatsapp":
+        said |= {other for each in said if each for other in all_of(each, policy.aliases)}
+    return frozenset(each for each in said if each)
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from domain.lanes.keys import KeyPolicy, named_parts, participant
-from domain.lanes.source import Source, recorded_source
+from domain.lanes.keys import KeyPolicy, ids_of
+from domain.lanes.source import recorded_source
 from domain.lanes.state import Lane
 from domain.project_settings import ProjectSettings
 from domain.restarts import OWNER_LOST, RESTARTED, SHUTDOWN
@@ -108,14 +108,6 @@ def held_back(lane: Lane, pending: Pending, outside: Outside) -> HeldBack | None
 def is_fresh(marked_at: int, window_s: int, now: int) -> bool:
     """Tell whether a mark is young enough; with a window of 0 every one is."""
     return not window_s or now - marked_at < window_s * _SECOND
-
-
-def ids_of(source: Source, policy: KeyPolicy) -> frozenset[str]:
-    """Return every id by which the person is known that a lane was opened for."""
-    said = [source.user_id, source.user_id_alt, participant(source, policy)]
-    if source.chat_type == "dm" and not any(said):
-        said = [source.chat_id, named_parts(source, policy).get("peer")]
-    return frozenset(each for each in said if each)
 
 
 def _is_allowed(lane: Lane, outside: Outside) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from domain.identifiers import is_name
 from domain.lanes.inert import single_line
-from domain.lanes.keys import KeyPolicy, joined, named_parts, participant
+from domain.lanes.keys import KeyPolicy, ids_of, joined, participant
 from domain.lanes.redaction import hidden_sender, hides
 from domain.lanes.source import Source, recorded_source
 from domain.project_settings import ProjectSettings
@@ -127,7 +127,7 @@ def may_speak(connection: Connection, found: FoundLane) -> bool:
     if found.lane.shared or not settings.readable:
         return settings.readable
     policy = _policy(connection, found.project_id, speaker, settings)
-    return settings.allows(speaker.platform, *_ids(speaker, policy))
+    return settings.allows(speaker.platform, *ids_of(speaker, policy))
 
 
 def key_of(incoming: Incoming, message_id: str, place: str) -> IdempotencyKey:
@@ -198,18 +198,10 @@ def _is_allowed(
     if speaker is None:
         everybody = settings.lanes.allowed_users is None
         return settings.readable and (everybody or incoming.internal)
-    ids = _ids(speaker, policy)
+    ids = ids_of(speaker, policy)
     if incoming.internal and not ids:
         return settings.readable
     return settings.allows(speaker.platform, *ids)
-
-
-def _ids(source: Source, policy: KeyPolicy) -> list[str]:
-    """Return every id by which a person is known; in a direct chat it may be the chat's alone."""
-    said = [source.user_id, source.user_id_alt, participant(source, policy)]
-    if source.chat_type == "dm" and not any(said):
-        said = [source.chat_id, named_parts(source, policy).get("peer")]
-    return [each for each in said if each]
 
 
 def _sender(

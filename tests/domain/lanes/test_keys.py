@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.lanes.keys import KeyPolicy, is_shared, lane_id, lane_key, named_parts, owner
+from domain.lanes.keys import KeyPolicy, ids_of, is_shared, lane_id, lane_key, named_parts, owner
 from domain.lanes.source import CHAT_TYPES, MEMBERS, PLATFORMS, Source, read_source
 from domain.lanes.whatsapp import aliases_of
 
@@ -206,3 +206,17 @@ def test_a_conversation_is_a_persons_or_its_places(
     source: Source, policy: KeyPolicy, whose: str
 ) -> None:
     assert owner(source, policy) == whose
+
+
+def test_a_person_is_known_by_every_id_and_in_a_chat_of_two_by_the_chats() -> None:
+    both = Source(platform="signal", chat_id="c", user_id="u", user_id_alt="uuid")
+    assert ids_of(both, KeyPolicy()) == {"u", "uuid"}
+    assert ids_of(Source(platform="sms", chat_id="+1"), KeyPolicy()) == {"+1"}
+    group = Source(platform="sms", chat_id="g", chat_type="group")
+    assert ids_of(group, KeyPolicy()) == frozenset()
+    one = Source(platform="whatsapp", chat_id="g", chat_type="group", user_id=HIDDEN)
+    assert ids_of(one, KeyPolicy(aliases=KNOWN)) == {HIDDEN, "999999999999999", "15551234567"}
+    assert ids_of(replace(one, user_id=PHONE), KeyPolicy(aliases=KNOWN)) >= {
+        PHONE,
+        "999999999999999",
+    }

@@ -11,11 +11,9 @@ from domain.lanes.recovery import (
     Outside,
     Pending,
     held_back,
-    ids_of,
     is_fresh,
     lane_to_resume,
 )
-from domain.lanes.source import Source
 from domain.lanes.state import Lane
 from domain.project_settings import LanePolicies, ProjectSettings
 
@@ -109,14 +107,6 @@ def test_a_mark_is_fresh_for_the_window_and_for_ever_without_one() -> None:
     assert is_fresh(0, 0, NOW)
     endless = OUTSIDE._replace(settings=policies(resume_fresh_s=0))
     assert held_back(LANE, PENDING._replace(marked_at=0), endless) is None
-
-
-def test_a_person_is_known_by_every_id_and_in_a_chat_of_two_by_the_chats() -> None:
-    both = Source(platform="signal", chat_id="c", user_id="u", user_id_alt="uuid")
-    assert ids_of(both, KeyPolicy()) == {"u", "uuid"}
-    assert ids_of(Source(platform="sms", chat_id="+1"), KeyPolicy()) == {"+1"}
-    group = Source(platform="sms", chat_id="g", chat_type="group")
-    assert ids_of(group, KeyPolicy()) == frozenset()
 
 
 def test_what_was_cut_off_belongs_to_the_lane_by_which_it_came() -> None:
