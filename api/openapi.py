@@ -42,11 +42,9 @@ PROBLEM: Final[Json] = {
         },
     },
 }
-PROBLEM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    "default": {
-        "description": "A problem; its `code` says which.",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}},
-    }
+PROBLEM_RESPONSE: Final[Json] = {
+    "description": "A problem; its `code` says which.",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}},
 }
 
 
@@ -68,12 +66,21 @@ def _document(app: FastAPI) -> Json:
     for operation in _operations(made):
         _name_body(operation, schemas)
         describe(operation)
+        _tell_of_problems(operation)
         if any(p["name"] == "if-none-match" for p in operation.get("parameters", [])):
             held = {"description": "The caller holds this answer already."}
             operation["responses"].setdefault("304", held)
     _name_events(schemas)
+    for own in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(own, None)
     schemas |= {"Problem": PROBLEM, **SCHEMAS}
     return made
+
+
+def _tell_of_problems(operation: Json) -> None:
+    """Say one shape for every problem, also where FastAPI would tell values in its own."""
+    operation["responses"].pop("422", None)
+    operation["responses"]["default"] = PROBLEM_RESPONSE
 
 
 def _operations(made: Json) -> list[Json]:
