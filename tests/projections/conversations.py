@@ -1,6 +1,7 @@
 """Histories of every kind, and what a client would send of them in each form."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, cast
 
 from hypothesis import strategies as st
@@ -67,8 +68,10 @@ def _message(role: Role, parts: Sequence[Part]) -> Message:
     return Message(role=role, content=tuple(parts))
 
 
-@st.composite
-def _turn(draw: st.DrawFn, turn_id: str) -> list[e.Fact]:
+@cache
+def _steps(turn_id: str) -> SearchStrategy[list[e.Fact]]:
+    """What happens in a turn; made once, for making it takes longer than drawing from it."""
+
     def said(role: Role, parts: Sequence[Part]) -> e.Fact:
         return e.MessageRecorded(turn_id=turn_id, message=_message(role, parts))
 
@@ -94,11 +97,20 @@ def _turn(draw: st.DrawFn, turn_id: str) -> list[e.Fact]:
         st.builds(returned, CALLS, OUTPUTS, st.just(0)),
         st.builds(said, st.sampled_from(["user", "system"]), st.lists(PARTS, max_size=2)),
     )
-    asked = draw(st.lists(PARTS, min_size=1, max_size=2))
+    return st.lists(step, max_size=6)
+
+
+_ASKED: Final = st.lists(PARTS, min_size=1, max_size=2)
+_TURNS: Final = st.integers(0, 4)
+
+
+@st.composite
+def _turn(draw: st.DrawFn, turn_id: str) -> list[e.Fact]:
+    asked = draw(_ASKED)
     end = draw(st.sampled_from([ended(turn_id), interrupted(turn_id)]))
     return [
         e.TurnStarted(turn_id=turn_id, messages=(_message("user", asked),)),
-        *draw(st.lists(step, max_size=6)),
+        *draw(_steps(turn_id)),
         end,
     ]
 
@@ -106,7 +118,7 @@ def _turn(draw: st.DrawFn, turn_id: str) -> list[e.Fact]:
 @st.composite
 def conversations(draw: st.DrawFn) -> list[TranscriptMessage]:
     """What has been said in up to four turns."""
-    turns = [draw(_turn(f"t{n}")) for n in range(draw(st.integers(0, 4)))]
+    turns = [draw(_turn(f"t{n}")) for n in range(draw(_TURNS))]
     return transcript(*(fact for turn in turns for fact in turn))
 
 

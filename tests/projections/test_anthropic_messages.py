@@ -82,7 +82,7 @@ def check_block(role: str, block: Json) -> None:
             assert (role, block["type"]) in {("user", "image"), ("user", "document")}
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(told=conversations())
 def test_every_history_is_valid_for_the_provider(told: Sequence[TranscriptMessage]) -> None:
     check(anthropic_messages(told))

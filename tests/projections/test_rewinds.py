@@ -60,7 +60,7 @@ class Watched(Histories):
 @pytest.mark.law
 def test_a_turn_is_out_by_the_rewind_that_took_it_out_last() -> None:
     run_state_machine_as_test(
-        Watched, settings=settings(max_examples=40, stateful_step_count=40, deadline=None)
+        Watched, settings=settings(max_examples=20, stateful_step_count=40, deadline=None)
     )
 
 

@@ -113,7 +113,7 @@ def check_state(part: Json) -> None:
             assert approval == {}
 
 
-@settings(max_examples=75, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(told=conversations())
 def test_every_history_is_valid_for_the_sdk(told: Sequence[TranscriptMessage]) -> None:
     check(ui_messages(told))
