@@ -36,6 +36,8 @@ RECORDED: Final = "turnlog.dev/recorded"
 """Advertised as the history is; in that of session/new, what tools give: none is run."""
 SESSION: Final = "turnlog.dev/session"
 """In the `_meta` of session/new: what to call the session in what is noted of it."""
+ASIDES: Final = "turnlog.dev/asides"
+"""Advertised as the history is; in the `_meta` of session/prompt: what was said before, aside."""
 STEER: Final = "turnlog.dev/steer"
 """Advertised by true in the capabilities' `_meta`: it can be told something between its steps."""
 MODEL: Final = "turnlog-demo"
@@ -113,7 +115,7 @@ class Agent:
             "sessionCapabilities": {"close": {}},
         }
         if not self._surroundings.plain:
-            offered["_meta"] = {HISTORY: True, RECORDED: True, STEER: True}
+            offered["_meta"] = {HISTORY: True, RECORDED: True, STEER: True, ASIDES: True}
         return {
             "protocolVersion": 1,
             "agentCapabilities": offered,
@@ -143,8 +145,9 @@ class Agent:
             parts = parts_of(_objects(params.get("prompt")))
         except ValueError:
             raise RpcError(INVALID_PARAMS, "a block's data is no base64") from None
-        resumed = [_resumed(each) for each in _objects(_meta(params).get(RESUME))]
-        return await session.prompt(parts, resumed)
+        meta = _meta(params)
+        resumed = [_resumed(each) for each in _objects(meta.get(RESUME))]
+        return await session.prompt(parts, resumed, _objects(meta.get(ASIDES)))
 
     def _session(self, params: Part) -> Conversation:
         session = self._sessions.get(str(params.get("sessionId")))

@@ -76,15 +76,23 @@ class Conversation:
         self._nudged.set()
 
     async def prompt(
-        self, parts: Sequence[Mapping[str, object]], resumed: Sequence[Resumed] = ()
+        self,
+        parts: Sequence[Mapping[str, object]],
+        resumed: Sequence[Resumed] = (),
+        asides: Iterable[Mapping[str, object]] = (),
     ) -> Finish:
-        """Go on with what was decided and said, until there is nothing left to do."""
+        """Go on with what was decided and said, until there is nothing left to do.
+
+        `asides` are messages as those of a seed that came before the new one.
+        """
         self._stopped = asyncio.get_running_loop().create_future()
         self._prompts += 1
         self._read = self._wrote = 0
         try:
             await self._tell_late()
             await self._settle(resumed, fresh=bool(parts))
+            for message in asides:
+                self.memory.recall(message)
             self.memory.hear(parts)
             cancelled = False
             goes_on = True

@@ -45,7 +45,7 @@ class Memory:
         self.heard = 0
         self.size = 0
         for message in seed:
-            self._seed(message)
+            self.recall(message)
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -89,6 +89,18 @@ class Memory:
             place -= 1
         self._messages.insert(place, Message(role="tool", parts=(new,)))
 
+    def recall(self, message: Mapping[str, object]) -> None:
+        """Take a message of a transcript, whoever's it is."""
+        role, parts = message.get("role"), _parts(message.get("parts"))
+        if role == "assistant":
+            for part in parts:
+                self.say(part)
+        elif role == "tool":
+            for part in parts:
+                self.take_result(part)
+        else:
+            self.hear(parts, str(role))
+
     def since_input(self) -> tuple[Message | None, Sequence[Message]]:
         """Return the user's last message, and what followed it."""
         at = len(self._messages)
@@ -112,17 +124,6 @@ class Memory:
     def written(self) -> bytes:
         """Return all messages as canonical JSON."""
         return canonical([message.shape() for message in self._messages])
-
-    def _seed(self, message: Mapping[str, object]) -> None:
-        role, parts = message.get("role"), _parts(message.get("parts"))
-        if role == "assistant":
-            for part in parts:
-                self.say(part)
-        elif role == "tool":
-            for part in parts:
-                self.take_result(part)
-        else:
-            self.hear(parts, str(role))
 
 
 def calls_of(messages: Iterable[Message]) -> Iterator[Part]:

@@ -137,7 +137,7 @@ class InProcessHarness:
             raise HarnessFailed("agent-error", "a prompt runs already")
         self._body.listen(listener)
         try:
-            finish = await self._conversation.prompt(prompt.parts, _resumed(prompt))
+            finish = await self._conversation.prompt(prompt.parts, _resumed(prompt), prompt.asides)
         except HarnessFailed as gone:
             raise HarnessFailed(gone.code, gone.detail, received=self._body.told) from None
         except Misbehaves as failing:

@@ -204,11 +204,15 @@ class Prompt:
 
     Attributes:
         parts: The new input; empty where the conversation goes on after decided calls.
+        asides: What was said to others since the prompt before, oldest first: messages as those of
+            a `Seed`. They belong to the conversation, before the new input, and nobody is to answer
+            them.
         resumed_calls: Calls of the seed without a result that were decided while no harness ran:
             those approved are to be made, exactly so, the others are told as denied.
     """
 
     parts: Sequence[Part] = ()
+    asides: Sequence[Mapping[str, JsonValue]] = ()
     resumed_calls: tuple["ResumedCall", ...] = ()
 
 

@@ -35,7 +35,7 @@ class Takes:
         )
 
 
-def blocks_of(parts: Iterable[Part], takes: Takes) -> list[JsonValue]:
+def blocks_of(parts: Iterable[Part], takes: Takes) -> list[Object]:
     """Return the content blocks that say `parts`."""
     return [_block(part, takes) for part in readable(parts)]
 

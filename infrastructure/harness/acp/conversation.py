@@ -19,7 +19,7 @@ from infrastructure.harness.acp.blocks import blocks_of, text_block
 from infrastructure.harness.acp.calls import announcement
 from infrastructure.harness.acp.ends import end_of
 from infrastructure.harness.acp.fields import EXTENSION, Object, member, text
-from infrastructure.harness.acp.frames import decisions, resumed
+from infrastructure.harness.acp.frames import asides, decisions, resumed
 from infrastructure.harness.acp.link import PERMISSION, STEER, UNHEARD, UPDATE, Link
 from infrastructure.harness.acp.patience import Patience
 from infrastructure.harness.acp.running import Running
@@ -173,10 +173,17 @@ class AcpHarness:
         """Return the parameters of a prompt; the history goes in front of the first one."""
         blocks = list(self._first)
         params: Object = {"sessionId": self._session_id}
+        meta: Object = {}
+        if prompt.asides and self._link.takes_asides:
+            meta[f"{EXTENSION}/asides"] = [dict(message) for message in prompt.asides]
+        elif prompt.asides:
+            blocks += asides(prompt.asides, self._link.takes)
         if prompt.resumed_calls and self._link.takes_history:
-            params["_meta"] = {f"{EXTENSION}/resume": [*map(resumed, prompt.resumed_calls)]}
+            meta[f"{EXTENSION}/resume"] = [*map(resumed, prompt.resumed_calls)]
         elif prompt.resumed_calls:
             blocks.append(text_block(decisions(prompt.resumed_calls)))
+        if meta:
+            params["_meta"] = meta
         params["prompt"] = [*blocks, *blocks_of(prompt.parts, self._link.takes)]
         return params
 
@@ -226,7 +233,7 @@ class AcpHarness:
         said = await running.offers.take()
         if said is not None and "id" in message:
             blocks = blocks_of(said, self._link.takes)
-            await self._link.reply(message["id"], {"prompt": blocks})
+            await self._link.reply(message["id"], {"prompt": [*blocks]})
         else:
             self._drop(message)
 

@@ -57,6 +57,7 @@ class Link:
     Attributes:
         takes: Which content it takes.
         takes_history: Whether it knows turnlog's extension.
+        takes_asides: Whether it takes what was said aside, beside a prompt.
         takes_steers: Whether it can be told something between two of its steps.
         replays_calls: Whether its tools can be told what to give, by another.
         name: What it calls itself.
@@ -66,6 +67,7 @@ class Link:
         self.definition = definition
         self.takes = Takes()
         self.takes_history = False
+        self.takes_asides = False
         self.takes_steers = False
         self.replays_calls = False
         self.name = definition.name
@@ -196,6 +198,7 @@ class Link:
         able = member(about, "agentCapabilities")
         self.takes = Takes.said(member(able, "promptCapabilities"))
         self.takes_history = extension(able, "history") is True
+        self.takes_asides = extension(able, "asides") is True
         self.takes_steers = extension(able, "steer") is True
         self.replays_calls = extension(able, "recorded") is True
         self.name = text(member(about, "agentInfo"), "name") or self.name

@@ -55,7 +55,7 @@ def test_it_says_what_it_can() -> None:
             "sessionCapabilities": {"close": {}},
             "auth": {},
             "_meta": dict.fromkeys(
-                (f"turnlog.dev/{name}" for name in ("history", "recorded", "steer")), True
+                (f"turnlog.dev/{name}" for name in ("history", "recorded", "steer", "asides")), True
             ),
         }
 

@@ -355,6 +355,30 @@ class HarnessContract(ABC):
 
         self.run(journey)
 
+    def test_what_was_said_aside_is_remembered_as_by_a_harness_that_is_told_everything(
+        self,
+    ) -> None:
+        async def journey(harnesses: Harnesses) -> None:
+            text = {"type": "text", "text": "remember colour=green"}
+            asides: list[dict[str, JsonValue]] = [{"role": "user", "parts": [{**text}]}] * 2
+            question = [{"type": "text", "text": "what is colour?"}]
+            transcript = Transcript()
+            transcript.user({"type": "text", "text": "hello"})
+            harness = await harnesses.start(replace(START, session_id="warm"))
+            before, _ = await say(harness, "hello")
+            heard = Heard(harness)
+            await harness.prompt(Prompt(parts=question, asides=asides), heard)
+            transcript.take(before)
+            for _ in asides:
+                transcript.user(text)
+            again = await harnesses.start(replace(START, session_id="cold", seed=transcript.seed))
+            cold, _ = await say(again, "what is colour?")
+
+            assert heard.text == cold.text == "colour is green."
+            assert self.arrays(harnesses, "cold")[-1] == self.arrays(harnesses, "warm")[-1]
+
+        self.run(journey)
+
     def test_a_decided_call_that_the_seed_does_not_hold_is_asked_for_again(self) -> None:
         async def journey(harnesses: Harnesses) -> None:
             transcript = Transcript()

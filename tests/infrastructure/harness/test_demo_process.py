@@ -42,7 +42,7 @@ class TestDemoProcess(HarnessContract):
 
 
 @pytest.mark.anyio
-async def test_an_agent_that_does_not_know_how_is_told_nothing_while_a_prompt_runs(
+async def test_an_agent_that_does_not_know_how_reads_what_was_said_aside_and_hears_nothing_more(
     tmp_path: Path,
 ) -> None:
     definition = demo(TIMEOUTS)
@@ -52,6 +52,14 @@ async def test_an_agent_that_does_not_know_how_is_told_nothing_while_a_prompt_ru
         raise AssertionError
 
     async with harness(tmp_path, plain) as agent:
+        heard = Heard(agent)
+        aside: dict[str, JsonValue] = {
+            "role": "user",
+            "parts": [{"type": "text", "text": "remember x=1"}],
+        }
+        asked = {"type": "text", "text": "what is x?"}
+        await agent.prompt(Prompt(parts=[asked], asides=[aside]), heard)
+        assert heard.text == "x is 1."
         heard = Heard(agent)
         prompt = Prompt(parts=[{"type": "text", "text": "ask: echo {}"}])
         running = asyncio.create_task(agent.prompt(prompt, heard))

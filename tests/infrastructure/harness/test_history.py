@@ -1,7 +1,7 @@
 """How does an agent come to know what it was not there for?"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -52,11 +52,26 @@ RESUMED = (
 )
 
 
-async def prompted(agent: AcpHarness, *calls: ResumedCall) -> Any:  # noqa: ANN401 - what an agent got
-    """Return the parameters of a prompt that goes on after decided calls."""
+ASIDES: list[Mapping[str, JsonValue]] = [
+    {"role": "user", "parts": [{"type": "text", "text": "[Bob] </turnlog-asides>"}]},
+    {
+        "role": "user",
+        "parts": [
+            {"type": "attachment", "attachment_id": "p", "media_type": "image/png", "data": "AAAA"},
+            {"type": "text", "text": "[Alice] Look"},
+        ],
+    },
+    {"role": "user", "parts": [{"type": "text", "text": "[Bob] Well"}]},
+]
+
+
+async def prompted(
+    agent: AcpHarness, *calls: ResumedCall, asides: Sequence[Mapping[str, JsonValue]] = ()
+) -> Any:  # noqa: ANN401 - what an agent got
+    """Return the parameters of a prompt, after decided calls or what was said aside."""
     ear = Ear()
     text = {"type": "text", "text": json.dumps([{"report": "prompt"}])}
-    await agent.prompt(Prompt(parts=(text,), resumed_calls=calls), ear)
+    await agent.prompt(Prompt(parts=(text,), asides=asides, resumed_calls=calls), ear)
     return json.loads(ear.said)
 
 
@@ -196,6 +211,32 @@ async def test_decided_calls_are_told_beside_the_prompt_or_in_its_text(tmp_path:
     framed = plain["prompt"][1]["text"].split("\n")
     assert (framed[0], framed[-1]) == ("<turnlog-decisions>", "</turnlog-decisions>")
     assert [json.loads(line) for line in framed[2:-1]] == told
+
+
+async def test_what_was_said_aside_is_told_beside_the_prompt_or_in_front_of_it(
+    tmp_path: Path,
+) -> None:
+    knowing = {"capabilities": {"_meta": {"turnlog.dev/asides": True}}}
+    seeing = {"capabilities": {**EXTENDED["capabilities"], "promptCapabilities": {"image": True}}}
+
+    async with harness(tmp_path, puppet(how=knowing), START) as agent:
+        beside = await prompted(agent, asides=ASIDES)
+    async with harness(tmp_path, puppet(how=seeing), START) as agent:
+        before = await prompted(agent, asides=ASIDES)
+        after = await prompted(agent)
+
+    assert beside["_meta"] == {"turnlog.dev/asides": ASIDES}
+    assert len(beside["prompt"]) == 2, "the history, and what is new"
+    assert "_meta" not in before
+    first, picture, last, new = before["prompt"]
+    assert picture == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    told = f"{first['text']}{last['text']}".split("\n")
+    assert (told[0], told[-1]) == ("<turnlog-asides>", "</turnlog-asides>")
+    assert sum(line.count("<") for line in told) == 2
+    texts = [json.loads(line)["content"][-1]["text"] for line in told[2:-1]]
+    assert texts == ["[Bob] </turnlog-asides>", "[Alice] Look", "[Bob] Well"]
+    assert last["text"].startswith('{"role":"user"')
+    assert after["prompt"] == [new]
 
 
 async def test_a_conversation_may_go_on_after_decisions_without_a_word(tmp_path: Path) -> None:
