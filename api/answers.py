@@ -344,6 +344,10 @@ SCHEMAS: Final[dict[str, Json]] = {
             explain={"type": "string", "description": "A sentence or two for a person."},
             history_from=MAYBE,
             seat={"type": ["object", "null"], "description": "The harness before."},
+            asides={
+                "type": ["integer", "null"],
+                "description": "How many messages, said aside, a parked harness was told first.",
+            },
             moved_by={
                 "type": "array",
                 "items": shape(version=NUMBER, type=TEXT, at=TIME, actor=MAYBE, producer=MAYBE),

@@ -277,11 +277,12 @@ class HarnessParkedBody(Body):
 
 
 class HarnessResumedBody(Body):
-    """A parked harness goes on."""
+    """A parked harness goes on; `asides` messages, if any, were told it before the new one."""
 
     seat_id: Text
     owner: Text
     turn_id: Text | None = None
+    asides: Count | None = None
 
 
 class HarnessEvictedBody(Body):

@@ -1,6 +1,6 @@
 """May what turnlog itself saw or did be recorded now?"""
 
-from typing import Final
+from typing import Final, assert_never
 
 from domain import events as e
 from domain.commands import Own
@@ -68,8 +68,10 @@ def check_harness(state: State, event: e.HarnessEvent) -> None:
         case e.HarnessParked(config_fingerprint=config_fingerprint, ttl_s=ttl_s):
             check_name(config_fingerprint, "config_fingerprint")
             check_count(ttl_s, "ttl_s")
+        case e.HarnessResumed(asides=asides):
+            check_count(asides, "asides", least=1)
         case _:
-            pass
+            assert_never(event)
 
 
 def _consumed(state: State, event: e.GateConsumed) -> tuple[Decided, ...]:

@@ -284,8 +284,9 @@ def _told_of_seats(fact: e.Fact) -> str | None:
             return f"a harness was started in seat {seat_id} ({path}){_named(reason or '')}"
         case e.HarnessParked(seat_id=seat_id, state=state):
             return f"the harness in seat {seat_id} waits ({state})"
-        case e.HarnessResumed(seat_id=seat_id):
-            return f"the harness in seat {seat_id} went on"
+        case e.HarnessResumed(seat_id=seat_id, asides=asides):
+            told = "" if asides is None else f", told {_count(asides, 'message')} said aside first"
+            return f"the harness in seat {seat_id} went on{told}"
         case e.HarnessEvicted(seat_id=seat_id, reason=reason):
             return f"the harness in seat {seat_id} was let go{_named(reason)}"
         case e.SeatCloseRequested(seat_id=seat_id, reason=reason):

@@ -120,6 +120,7 @@ def explanation_shape(around: Around) -> Shape:
         "explain": " ".join(_sentences(around)),
         "history_from": path_shape(turn)["history_from"],
         "seat": _seat(around),
+        "asides": _asides(around),
         "moved_by": [
             {
                 "version": moved.version,
@@ -236,16 +237,24 @@ def _why(around: Around) -> str:
             )
         case "warm":
             pinned = "" if around.pin is None else f" (history version {around.pin})"
-            return (
-                f"Warm: the parked harness remembered the history{pinned}, and got what was new"
-                " alone."
-            )
+            asides = _asides(around)
+            got = ", and got what was new alone"
+            if asides is not None:
+                said = "1 message" if asides == 1 else f"{asides} messages"
+                got = f" but for {said} said aside, and was told that before what was new"
+            return f"Warm: the parked harness remembered the history{pinned}{got}."
         case "cold":
             return f"Cold: {_none_left(around)}; {fresh}."
         case "evicted":
             return f"Evicted: the parked harness had to go, since {_label(around)}; {fresh}."
         case _:
             assert_never(turn.path)
+
+
+def _asides(around: Around) -> int | None:
+    """Return how many messages a parked harness was told before the new one, if any."""
+    fact = None if around.got is None else around.got.fact
+    return fact.asides if isinstance(fact, e.HarnessResumed) else None
 
 
 def _none_left(around: Around) -> str:

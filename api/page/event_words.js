@@ -77,7 +77,8 @@ const WORDS = {
   "gate-withdrawn": (data) => data.reason,
   "harness-started": (data) => named(data.path, data.reason),
   "harness-parked": (data) => (data.state === "idle" ? "for the next turn" : "for a decision"),
-  "harness-resumed": () => "warm",
+  "harness-resumed": (data) =>
+    data.asides ? `warm, told ${count(data.asides, "message")} said aside` : "warm",
   "harness-evicted": (data) => data.reason,
   "dispatch-refused": (data) => named(data.code, data.seat, ...(data.reasons ?? [])),
   "seat-close-requested": (data) => data.reason,

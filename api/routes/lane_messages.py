@@ -109,7 +109,7 @@ async def send_by_source(
     before the words. The same platform message again gets the first answer, marked
     `Idempotent-Replayed`, even if the lane has another session by now; an edited one comes with a
     higher `revision`. `run: false` records what is not for the agent, which sees it at its next
-    turn.
+    turn; a harness that is kept for the session goes on, and is told it before the new message.
     """
     return await passed_on(request, log, (project_id, None), caller, key, (accept, prefer))
 

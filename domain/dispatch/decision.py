@@ -48,7 +48,7 @@ def begun(situation: Situation, before: Steps) -> Refuse | Deliver | Begin:
     seat = situation.seat
     label = None if seat is None else unusable(situation, seat, steps)
     if seat is not None and label is None:
-        return _granted(situation, Resume(), steps)
+        return _granted(situation, Resume(asides=seat.lacks == "asides"), steps)
     reasons = lacking(situation, steps)
     if reasons:
         return _declined(situation, "history-not-ready", short_of(label, reasons), label, reasons)

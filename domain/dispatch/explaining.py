@@ -118,6 +118,11 @@ def _outcome(outcome: Live | Resume | Cold | None, told: Told) -> str:
             return "No harness is told yet."
         case Live():
             return "The harness is told in the middle of its turn."
+        case Resume(asides=True):
+            return (
+                f"Warm: the parked harness has this history but for {_messages(told.asides)} said"
+                " aside, and is told that before what is new."
+            )
         case Resume():
             return "Warm: the parked harness has this very history, and is told what is new alone."
         case Cold():
@@ -136,6 +141,10 @@ def _label(label: Label, told: Told) -> str:
     if label == "history":
         return _LABELS[label] + _moved(told.pinned_version, told.history_version)
     return _LABELS[label]
+
+
+def _messages(number: int) -> str:
+    return "1 message" if number == 1 else f"{number} messages"
 
 
 def _first(before: Steps) -> str:

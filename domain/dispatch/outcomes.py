@@ -104,7 +104,13 @@ class Live:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """The parked harness goes on, with the new text or the answer alone."""
+    """The parked harness goes on, with the new text or the answer alone.
+
+    Attributes:
+        asides: Whether it is told first what was said to others since it was parked.
+    """
+
+    asides: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

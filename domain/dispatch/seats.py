@@ -26,7 +26,7 @@ def unusable(situation: Situation, seat: Seat, before: Steps) -> Label | None:
     """
     return (
         _not_at_hand(seat)
-        or _forgetful(seat, before)
+        or _forgetful(situation, seat, before)
         or _misconfigured(situation, seat)
         or _CREDENTIALS.get(seat.credentials)
         or _waits_for_another(situation, seat)
@@ -43,8 +43,11 @@ def _not_at_hand(seat: Seat) -> Label | None:
     return "process-died" if seat.life == "died" else None
 
 
-def _forgetful(seat: Seat, before: Steps) -> Label | None:
-    return None if seat.pinned and MOVING.isdisjoint(before) else "history"
+def _forgetful(situation: Situation, seat: Seat, before: Steps) -> Label | None:
+    """What was said aside is told with a prompt, so only to a harness that waits for one."""
+    prompted = seat.state == "idle" and situation.kind not in PURE_ANSWERS
+    remembers = seat.lacks == "nothing" or (seat.lacks == "asides" and prompted)
+    return None if remembers and MOVING.isdisjoint(before) else "history"
 
 
 def _misconfigured(situation: Situation, seat: Seat) -> Label | None:

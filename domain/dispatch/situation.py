@@ -27,6 +27,7 @@ Run: TypeAlias = Literal["idle", "live-turn", "live-compaction", "expired-lease"
 Prior: TypeAlias = Literal["absent", "agrees", "window", "diverges", "behind", "nothing-known"]
 SeatState: TypeAlias = Literal["idle", "awaiting", "busy"]
 Life: TypeAlias = Literal["alive", "died", "unnamed"]
+Lacks: TypeAlias = Literal["nothing", "asides", "more"]
 Config: TypeAlias = Literal["equal", "unstated", "differs"]
 Credentials: TypeAlias = Literal["ok", "expired", "rotated", "expiring"]
 OnBusy: TypeAlias = Literal["reject", "queue", "interrupt", "steer"]
@@ -42,15 +43,16 @@ class Seat:
     Attributes:
         ours: Whether the pool that would use it is the one that holds it.
         life: `unnamed` if the runner that asks does not say that it holds it.
-        pinned: Whether its memory ends with the log's history as it is now; decisions, expiry and
-            consumption of its own gates since then do not count.
+        lacks: What of the log's history as it is now its memory does not have; decisions, expiry
+            and consumption of its own gates do not count. `asides` is what was said to others since
+            in turns in which nothing ran, all of which it can be told.
         config: Whether it applied the configuration that is asked for.
     """
 
     state: SeatState
     ours: bool = True
     life: Life = "alive"
-    pinned: bool = True
+    lacks: Lacks = "nothing"
     config: Config = "equal"
     credentials: Credentials = "ok"
 
@@ -73,6 +75,7 @@ class Told:
         gate: The gate that an answer names, or that is open.
         facets: Which parts of the configuration differ.
         difference: What the first difference of the prior is, and where.
+        asides: How many messages a harness is told before what is new.
     """
 
     turn_id: str | None = None
@@ -83,6 +86,7 @@ class Told:
     pinned_version: int | None = None
     facets: tuple[str, ...] = ()
     difference: str | None = None
+    asides: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,11 +51,17 @@ class HarnessParked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessResumed:
-    """A parked harness goes on, with the new input alone, or with the answer that it waits for."""
+    """A parked harness goes on, with the new input alone, or with the answer that it waits for.
+
+    Attributes:
+        asides: How many messages it is told before the new input, if any: they were said to others
+            while it was parked.
+    """
 
     seat_id: str
     owner: str
     turn_id: str | None = None
+    asides: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -198,9 +198,16 @@ LEFT_BEHIND: Final = Prepared(
             text("seats.state <> 'busy'"),
             t.seats.c.pin_history_version.is_not(None),
             or_(
-                or_(
-                    t.heads.c.fingerprint != t.seats.c.pin_fingerprint,
-                    text("heads.status = 'deleted'"),
+                text("heads.status = 'deleted'"),
+                (t.heads.c.fingerprint != t.seats.c.pin_fingerprint)
+                & or_(
+                    t.heads.c.turn_id.is_not(None),
+                    exists().where(
+                        t.events.c.session_key == t.seats.c.session_key,
+                        t.events.c.version > t.seats.c.pin_version,
+                        t.events.c.history,
+                        text("events.type <> 'turn-started'"),
+                    ),
                 ),
                 text("seats.state = 'awaiting_approval'")
                 & or_(t.heads.c.turn_id.is_(None), t.heads.c.turn_id != t.seats.c.turn_id),
@@ -214,7 +221,10 @@ LEFT_BEHIND: Final = Prepared(
         .limit(AT_ONCE)
     )
 )
-"""Seats of one server whose sessions went on elsewhere, or that were asked to close."""
+"""Seats of one server whose sessions went on elsewhere, or that were asked to close.
+
+Not those since which turns only began and were over: what was said aside can be told them.
+"""
 INTERRUPTED: Final = Prepared(
     lambda _: (
         _in_session(t.turns.c.turn_id, t.turns.c.session_key, t.events.c.version)

@@ -95,7 +95,8 @@ def steps_of_outcome(
     if isinstance(outcome, Resume):
         assert found.seat is not None  # noqa: S101 - without one nothing is resumed
         seat_id = found.seat.seat_id
-        resumed = e.HarnessResumed(seat_id=seat_id, owner=ask.owner, turn_id=turn_id)
+        asides = len(found.asides) if outcome.asides else None
+        resumed = e.HarnessResumed(seat_id=seat_id, owner=ask.owner, turn_id=turn_id, asides=asides)
         return [_told(ask, resumed)]
     label = outcome.evict or new.evicted
     told = _difference(found, outcome.evict) if outcome.evict else new.detail

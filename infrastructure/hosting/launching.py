@@ -70,7 +70,7 @@ class Launching:
         harness = seat.harness
         assert harness is not None  # noqa: S101 - what is parked has one
         self.here.spawn(
-            self._running.guarded(live, self._running.run(live, done, harness, may_retry=True))
+            self._running.guarded(live, self._running.run(live, done, harness, parked=True))
         )
         return live
 

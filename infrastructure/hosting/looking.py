@@ -9,9 +9,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, or_, select, text
 
+from domain.dispatch.asides import FACTS, is_little, said_aside
+from domain.messages import Message
+from domain.offloading import cuts_of
 from domain.state import Head, Seat
 from infrastructure import tables as t
+from infrastructure.blobs import whole
 from infrastructure.prepared import Prepared
+from infrastructure.recorder import WITH_BODIES
+from infrastructure.serialization import decode
 from infrastructure.view_rows import seat_of
 
 OWN: Final = ("gate-decided", "gate-expired")
@@ -53,6 +59,20 @@ _CHILDREN: Final = Prepared(
 )
 _SINCE_PIN: Final = _moves(OWN, of_turn=True)
 _SINCE_CLAIM: Final = _moves(OF_GATES, of_turn=False)
+_STARTED: Final = "turn-started"
+_SAID: Final = Prepared(
+    lambda _: (
+        select(t.events.c.type, t.events.c.schema, t.bodies.c.body)
+        .select_from(WITH_BODIES)
+        .where(
+            t.events.c.session_key == bindparam("session_key"),
+            t.events.c.version > bindparam("after"),
+            or_(t.events.c.history, text("events.type = 'turn-completed'")),
+        )
+        .order_by(t.events.c.version)
+        .limit(FACTS + 1)
+    )
+)
 _KEPT: Final = Prepared(
     lambda _: (
         select(t.seats)
@@ -88,6 +108,30 @@ def moved_since_pin(connection: Connection, key: int, head: Head, seat: Seat) ->
     after = seat.pin_version or 0
     params = {"session_key": key, "after": after, "turn_id": seat.turn_id or ""}
     return list(_SINCE_PIN.run(connection, params))
+
+
+def aside_since_pin(
+    connection: Connection, key: int, seat: Seat, moved: Sequence[Any]
+) -> tuple[Message, ...] | None:
+    """Return what a parked harness has to be told to know what `moved`; None if that will not do.
+
+    Whatever else happened than that turns began needs no look.
+    """
+    if any(row.type != _STARTED for row in moved):
+        return None
+    rows = _SAID.run(connection, {"session_key": key, "after": seat.pin_version or 0})
+    if not is_little([_size(row.body) for row in rows]):
+        return None
+    return said_aside(
+        decode(row.type, row.schema, whole(connection, key, row.body)) for row in rows
+    )
+
+
+def _size(body: bytes | None) -> int:
+    """Return how large a fact is with all that was taken out of it."""
+    if body is None:
+        return 0
+    return len(body) + sum(cut.size for cut in cuts_of(bytes(body)))
 
 
 def moved_since_claim(connection: Connection, key: int, version: int) -> list[Any]:

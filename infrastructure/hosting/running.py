@@ -16,7 +16,7 @@ from domain import events as e
 from domain.dispatch.decision import dispatch
 from domain.dispatch.outcomes import Begin
 from domain.json_text import JsonValue
-from domain.messages import parts_of, readable
+from domain.messages import Message, parts_of, readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
 from domain.restarts import SHUTDOWN
@@ -139,9 +139,13 @@ class Running:
         harness: Harness,
         *,
         timings: Mapping[str, int] | None = None,
-        may_retry: bool = False,
+        parked: bool = False,
     ) -> None:
-        """Run the turn on a harness that is there, from what is said to how it leaves."""
+        """Run the turn on a harness that is there, from what is said to how it leaves.
+
+        One that was `parked` is told what was said aside meanwhile; if it fails before anything
+        came from it, another is tried.
+        """
         decided = []
         continues = not isinstance(done.decision, Begin)
         if continues and done.found.key is not None:
@@ -150,6 +154,7 @@ class Running:
                 self._log, lambda connection: carried(connection, key, turn_ids)
             )
         parts = [] if continues else await self._input(live.target, done)
+        asides = await self._filled(live.target, done.found.asides) if parked else []
         live.run = TurnRun(
             Hosted(
                 turn_id=live.turn_id,
@@ -164,7 +169,7 @@ class Running:
                 decided=tuple(decided),
                 timings={"dispatch": live.dispatch_ms, **(timings or {})},
                 started_ms=live.came_ms,
-                may_retry=may_retry,
+                may_retry=parked,
             ),
             harness,
             live.journal,
@@ -183,7 +188,11 @@ class Running:
         if live.cancelled is not None:
             await self.leaving.left(live, await live.run.cancel(*live.cancelled))
             return
-        prompt = Prompt(parts=parts, resumed_calls=resumed(decided))
+        prompt = Prompt(
+            parts=parts,
+            asides=[{"role": "user", "parts": [*said]} for said in asides],
+            resumed_calls=resumed(decided),
+        )
         await self.leaving.left(live, await live.run.begin(prompt))
 
     async def going_on(
@@ -203,11 +212,20 @@ class Running:
         start = None if done.ask.start is None else done.ask.start.event
         if not isinstance(start, e.TurnStarted) or not start.messages:
             return []
-        parts = readable(parts_of(start.messages[-1]))
-        if not any(part.get("type") == "attachment" for part in parts):
-            return parts
+        return (await self._filled(target, start.messages[-1:]))[0]
+
+    async def _filled(
+        self, target: Target, messages: Sequence[Message]
+    ) -> list[list[dict[str, JsonValue]]]:
+        """Return the parts of each message, its files in them."""
+        said = [readable(parts_of(message)) for message in messages]
+        if not any(part.get("type") == "attachment" for parts in said for part in parts):
+            return said
         return await patiently(
-            self._log, lambda connection: with_files_of(connection, target.project_id, parts)
+            self._log,
+            lambda connection: [
+                with_files_of(connection, target.project_id, parts) for parts in said
+            ],
         )
 
     async def _let_wait(self, live: Live) -> None:

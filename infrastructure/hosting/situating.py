@@ -19,6 +19,7 @@ from domain.dispatch.situation import (
     Claim,
     Config,
     ContinuedBy,
+    Lacks,
     Policies,
     Seat,
     SeatState,
@@ -30,6 +31,7 @@ from domain.dispatch.situation import Prior as PriorWord
 from domain.dispatch.situation import Run as RunWord
 from domain.json_text import JsonValue, parse
 from domain.keys import keys_of
+from domain.messages import Message
 from domain.readiness import Readiness
 from domain.refusals import AmbiguousGate, NoSuchGate
 from domain.restarts import would_suspend
@@ -40,6 +42,7 @@ from infrastructure.command_handler import CommandHandler, Target
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
 from infrastructure.hosting.compared import Compared
 from infrastructure.hosting.looking import (
+    aside_since_pin,
     kept_seats,
     moved_since_claim,
     moved_since_pin,
@@ -82,6 +85,7 @@ class Found:
         seat: What the log knows of the seat that is looked at.
         kept: The session's seats that are not gone, if they were looked up.
         moved: What the seat does not know of: rows of version and type.
+        asides: What its harness has to be told to know it, if that will do; else nothing.
         answered: How each answer stands.
         wanted: The configuration that is asked for.
         compared: What came of the client's history; None if it told none.
@@ -95,6 +99,7 @@ class Found:
     seat: SeatRecord | None
     kept: Sequence[SeatRecord]
     moved: Sequence[Any]
+    asides: Sequence[Message]
     answered: Sequence[Answered]
     compared: Compared | None
     wanted: Wanted
@@ -138,6 +143,7 @@ def situate(
         if seat is None or seat.pin_version is None
         else moved_since_pin(attempt.connection, key, head, seat)
     )
+    lacks, asides = _lacking(attempt, key, ask, seat, moved)
     turn = None if head.turn_id is None else state.turns.get(head.turn_id)
     wanted = (
         ask.config if isinstance(ask.config, Wanted) else ask.config(attempt.connection, key, head)
@@ -154,7 +160,7 @@ def situate(
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
         prior="absent" if compared is None else _prior(compared, after, ask),
-        seat=_seat(seat, ask, moved, _config(seat, wanted, facets)),
+        seat=_seat(seat, ask, lacks, _config(seat, wanted, facets)),
         policies=_policies(attempt, target, head, ask),
         continued_by=_continued_by(turn, run, ask, now),
         told=Told(
@@ -165,6 +171,7 @@ def situate(
             pinned_version=seat.pin_history_version if seat else None,
             facets=_facets(wanted, facets),
             difference=None if compared is None else compared.difference,
+            asides=len(asides),
         ),
     )
     return Found(
@@ -176,6 +183,7 @@ def situate(
         seat=seat,
         kept=kept,
         moved=moved,
+        asides=asides,
         answered=answered,
         compared=compared,
         wanted=wanted,
@@ -210,6 +218,7 @@ def _nowhere(state: State, ask: Ask, readiness: Readiness) -> Found:
         seat=None,
         kept=(),
         moved=(),
+        asides=(),
         answered=(),
         compared=None,
         wanted=Wanted(),
@@ -388,15 +397,39 @@ def _seat_of(
     return next(iter(mine or kept), None), kept
 
 
-def _seat(seat: SeatRecord | None, ask: Ask, moved: Sequence[Any], config: Config) -> Seat | None:
+def _lacking(
+    attempt: Attempt, key: int, ask: Ask, seat: SeatRecord | None, moved: Sequence[Any]
+) -> tuple[Lacks, Sequence[Message]]:
+    """Return what a seat's memory lacks, and what its harness has to be told to have all of it.
+
+    Runners that keep harnesses of their own are not asked to tell them anything but what is new.
+    """
+    held = None if seat is None else _held(seat, ask)
+    if seat is None or seat.pin_version is None or not _is_as_held(seat, held):
+        return "more", ()
+    if not moved:
+        return "nothing", ()
+    if not ask.hosted or held is None or held.busy or not held.alive:
+        return "more", ()
+    asides = aside_since_pin(attempt.connection, key, seat, moved)
+    if asides is None:
+        return "more", ()
+    return ("asides" if asides else "nothing"), asides
+
+
+def _held(seat: SeatRecord, ask: Ask) -> HeldSeat | None:
+    return ask.seat if ask.seat is not None and ask.seat.seat_id == seat.seat_id else None
+
+
+def _seat(seat: SeatRecord | None, ask: Ask, lacks: Lacks, config: Config) -> Seat | None:
     if seat is None:
         return None
-    held = ask.seat if ask.seat is not None and ask.seat.seat_id == seat.seat_id else None
+    held = _held(seat, ask)
     return Seat(
         state="busy" if held is not None and held.busy else _STATES[seat.state],
         ours=seat.owner == ask.owner,
         life="unnamed" if held is None else "alive" if held.alive else "died",
-        pinned=seat.pin_version is not None and not moved and _is_as_held(seat, held),
+        lacks=lacks,
         config=config,
         credentials="ok" if held is None else held.credentials,
     )

@@ -5,8 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.api.chats import Chat, eventually
+from domain.dispatch.asides import MOST, MOST_BYTES
+from domain.restarts import NOT_ADDRESSED
+from tests.api.batches import Json, append, batch, completed, started, turn
+from tests.api.chats import Chat, eventually, last_text, user
 from tests.api.lane_chats import DIRECT, TOPIC, Gateway
+from tests.api.runners import Runner
 from tests.api.serving import Served
 
 WAITS = "tool: wait {}"
@@ -29,6 +33,23 @@ def words(chat: Chat) -> list[str]:
     return [text.removeprefix("[Alice] ").split()[0] for text in chat.texts()]
 
 
+def known(chat: Chat) -> list[str]:
+    """Return what the model read at its last call, in order."""
+    return [part["text"] for message in chat.known() for part in message["parts"]]
+
+
+def asides(*texts: str) -> list[Json]:
+    """Return turns in which something was said, and nothing ran."""
+    return [
+        each
+        for number, text in enumerate(texts)
+        for each in (
+            started(f"aside-{number}", text),
+            completed(f"aside-{number}", stop_reason=NOT_ADDRESSED, record_count=1),
+        )
+    ]
+
+
 def test_the_agent_sees_it_at_its_next_turn_and_nothing_ran_for_it(group: Gateway) -> None:
     aside = group.said("Lunch?", "1", run=False)
     group.said("Yes", "2", run=False)
@@ -39,8 +60,7 @@ def test_the_agent_sees_it_at_its_next_turn_and_nothing_ran_for_it(group: Gatewa
     assert (aside["status"], aside["stop_reason"]) == ("completed", "not-addressed")
     assert (aside["path"], aside["created"], aside["reply_to"]) == (None, True, "1")
     assert words(chat) == ["Lunch?", "Yes", "Hello", "Message", "Late"]
-    known = [message["parts"][0]["text"] for message in chat.known()]
-    assert known == ["[Alice] Lunch?", "[Alice] Yes", "[Alice] Hello"]
+    assert known(chat) == ["[Alice] Lunch?", "[Alice] Yes", "[Alice] Hello"]
     assert len(chat.events("harness-started")) == 1
     used = chat.turn(chat.events("turn-started")[2]["data"]["turn_id"])["usage"]["input_tokens"]
     eventually(
@@ -48,7 +68,104 @@ def test_the_agent_sees_it_at_its_next_turn_and_nothing_ran_for_it(group: Gatewa
     )
     readiness = chat.read("/readiness")
     assert (readiness["ready"], readiness["reasons"]) == (True, [])
-    assert group.said("And?", "5")["history_from"] == "log"
+    asked = group.said("And?", "5")
+    assert (asked["path"], asked["history_from"]) == ("warm", "harness")
+
+
+def test_a_harness_that_waits_is_told_it_before_what_is_new_and_none_is_started(
+    group: Gateway,
+) -> None:
+    group.said("Hello", "1")
+    group.said("remember x=1", "2", run=False)
+    group.said("Lunch?", "3", run=False)
+
+    asked = group.said("And now\nwhat is x?", "4")
+
+    chat = group.chat()
+    assert (asked["path"], asked["reason"], asked["history_from"]) == ("warm", None, "harness")
+    assert last_text(asked).endswith("x is 1.")
+    assert known(chat) == chat.texts()[:-1]
+    assert chat.texts()[2:4] == ["[Alice] remember x=1", "[Alice] Lunch?"]
+    why = chat.read(f"/turns/{asked['turn_id']}/explain")
+    assert why["explain"].startswith("Warm: the parked harness remembered the history (history ver")
+    assert "but for 2 messages said aside, and was told that before what was new." in why["explain"]
+    lines = chat.read("/audit", limit=200)["items"]
+    assert [line["what"] for line in lines if "said aside first" in line["what"]] != []
+    assert group.said("More", "5")["path"] == "warm"
+    assert [each["data"].get("asides") for each in chat.events("harness-resumed")] == [2, None]
+    assert len(chat.events("harness-started")) == 1
+    assert known(chat) == chat.texts()[:-1]
+
+
+def test_one_that_dies_before_it_takes_anything_leaves_it_to_the_next_which_is_told_once(
+    direct: Gateway,
+) -> None:
+    direct.said("Hello", "1")
+    direct.said("remember x=1", "2", run=False)
+
+    asked = direct.said("fail: die-if-warm\nwhat is x?", "3")
+
+    chat = direct.chat()
+    assert (asked["path"], asked["reason"]) == ("evicted", "continuation-failed")
+    assert last_text(asked).endswith("x is 1.")
+    assert known(chat) == [
+        "Hello",
+        chat.texts()[1],
+        "remember x=1",
+        "fail: die-if-warm\nwhat is x?",
+    ]
+    direct.said("remember x=2", "4", run=False)
+    chat.kill()
+    again = direct.said("what is x?", "5")
+    assert (again["history_from"], last_text(again)) == ("log", "x is 2.")
+    assert known(chat) == chat.texts()[:-1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "path"),
+    [
+        (["Hm."] * MOST, "warm"),
+        (["Hm."] * (MOST + 1), "evicted"),
+        (["remember x=1\n" + "y" * 100_000], "warm"),
+        (["y" * MOST_BYTES], "evicted"),
+    ],
+    ids=["as many as are told", "one more", "a long one", "one that is too long"],
+)
+def test_only_so_much_is_told_so(chat: Chat, texts: list[str], path: str) -> None:
+    chat.said("Hello")
+    assert append(chat.client, chat.session_id, batch(1, *asides(*texts))).status_code == 201
+
+    asked = chat.said("what is x?")
+
+    reason = None if path == "warm" else "history"
+    assert (asked["path"], asked["reason"]) == (path, reason)
+    assert known(chat) == ["Hello", known(chat)[1], *texts, "what is x?"]
+    assert last_text(asked) == ("x is 1." if "x=1" in texts[0] else "I do not know x.")
+
+
+def test_whatever_else_happened_has_one_started_that_is_told_everything(direct: Gateway) -> None:
+    direct.said("remember x=1", "1")
+    direct.said("remember x=2", "2", run=False)
+    chat = direct.chat()
+    assert append(chat.client, chat.session_id, batch(1, *turn("t", "And you?"))).status_code == 201
+    assert direct.said("what is x?", "3")["reason"] == "history"
+    direct.said("remember x=3", "4", run=False)
+    chat.client.post(f"{chat.path}/rewind", json={"turns": 1})
+
+    asked = direct.said("what is x?", "5")
+
+    assert (asked["path"], asked["reason"], last_text(asked)) == ("evicted", "history", "x is 2.")
+
+
+def test_a_runner_starts_one_anew(group: Gateway) -> None:
+    runner = Runner(group.client, session=group.chat().session_id)
+    runner.take(user("Hello"))
+    runner.finish()
+    group.said("Lunch?", run=False)
+
+    told = runner.ask(user("And?"), begin=False).json()
+
+    assert (told["decision"], told["reason"], told["evict"]) == ("cold", "history", "history")
 
 
 def test_other_forms_of_the_history_alternate(group: Gateway) -> None:

@@ -87,6 +87,7 @@ def test_a_harness_of_a_turn_that_is_unknown_is_refused() -> None:
     [
         (e.HarnessResumed(seat_id="no id", owner="a"), "seat_id"),
         (e.HarnessResumed(seat_id="s1", owner=""), "owner"),
+        (e.HarnessResumed(seat_id="s1", owner="a", asides=0), "asides"),
         (e.HarnessEvicted(seat_id="s1", owner="a", reason="\n"), "reason"),
         (
             e.HarnessParked(seat_id="s1", owner="a", state="idle", config_fingerprint=""),

@@ -83,7 +83,7 @@ GOLDEN: Final[Mapping[str, e.SessionEvent]] = {
         prior_was_sent=False,
         ttl_s=600,
     ),
-    "harness-resumed": e.HarnessResumed(seat_id="seat-1", owner="runner-1", turn_id="t1"),
+    "harness-resumed": e.HarnessResumed(seat_id="seat-1", owner="runner-1", turn_id="t1", asides=2),
     "harness-evicted": e.HarnessEvicted(
         seat_id="seat-1",
         owner="runner-1",

@@ -113,6 +113,10 @@ FACTS: list[tuple[e.SessionEvent, str]] = [
     ),
     (e.HarnessResumed(seat_id="s1", owner="o"), "the harness in seat s1 went on"),
     (
+        e.HarnessResumed(seat_id="s1", owner="o", asides=2),
+        "the harness in seat s1 went on, told 2 messages said aside first",
+    ),
+    (
         e.HarnessEvicted(seat_id="s1", owner="o", reason="lru"),
         "the harness in seat s1 was let go: lru",
     ),

@@ -1,6 +1,7 @@
 """How it is explained that a turn was warm or cold."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -42,6 +43,24 @@ def started(detail: object = None, reason: str = "config") -> Told:
         seat_id="s2", owner="a", path="evicted", turn_id="t2", reason=reason, detail=detail
     )
     return Told(version=11, at=0, turn_id="t2", fact=fact)
+
+
+@pytest.mark.parametrize(("asides", "said"), [(1, "1 message"), (3, "3 messages")])
+def test_a_harness_that_was_told_what_was_said_aside_is_warm(asides: int, said: str) -> None:
+    resumed = e.HarnessResumed(seat_id="s1", owner="a", turn_id="t2", asides=asides)
+    got = Told(version=11, at=0, turn_id="t2", fact=resumed)
+    explained = explanation_shape(replace(around("warm", None, PARKED), got=got))
+    assert explained["asides"] == asides
+    assert explained["explain"] == (
+        f"Warm: the parked harness remembered the history (history version 7) but for {said} said"
+        " aside, and was told that before what was new."
+    )
+
+
+def test_one_that_was_told_what_was_new_alone_was_told_nothing_else() -> None:
+    got = Told(version=11, at=0, turn_id="t2", fact=BUSY)
+    assert explanation_shape(replace(around("warm", None, PARKED), got=got))["asides"] is None
+    assert explanation_shape(around("warm", None, PARKED))["asides"] is None
 
 
 def test_a_seat_that_was_parked_shows_what_it_remembered() -> None:

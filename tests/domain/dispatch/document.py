@@ -67,8 +67,8 @@ _LABELLED: Final[Sequence[tuple[str, Situation]]] = (
     ),
     ("has lost its process", replace(MINIMAL, seat=replace(PARKED, life="died"))),
     (
-        "is pinned to another history, or a step before this one moves the history",
-        replace(MINIMAL, seat=replace(PARKED, pinned=False)),
+        "lacks more of the history than what was said aside, or a step before this one moves it",
+        replace(MINIMAL, seat=replace(PARKED, lacks="more")),
     ),
     (
         "applied another configuration than the one asked for",
@@ -147,7 +147,7 @@ def _continuations() -> str:
     for run in get_args(Run):
         for gates_open in (False, True):
             given = replace(ANSWER, run=run, gates_open=gates_open)
-            stale = replace(given, seat=replace(WAITING, pinned=False))
+            stale = replace(given, seat=replace(WAITING, lacks="more"))
             rows.append(
                 (
                     f"`{run}`",
@@ -224,7 +224,8 @@ def _labels() -> str:
 def _outcomes() -> str:
     seats: Mapping[str, Seat | None] = {
         "usable": PARKED,
-        "unusable": replace(PARKED, pinned=False),
+        "usable, but for what was said aside": replace(PARKED, lacks="asides"),
+        "unusable": replace(PARKED, lacks="more"),
         "none": None,
     }
     requests = {
@@ -284,7 +285,7 @@ def _how(outcome: Live | Resume | Cold | None) -> str:
         case Live():
             return ", told at once"
         case Resume():
-            return ", warm"
+            return ", warm, told that first" if outcome.asides else ", warm"
         case Cold():
             path = "cold" if outcome.evict is None else f"evicted (`{outcome.evict}`)"
             return f", {path}{' from the client' if outcome.source == 'client' else ''}"

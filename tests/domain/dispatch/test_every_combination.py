@@ -36,6 +36,7 @@ from domain.dispatch.situation import (
     Config,
     ContinuedBy,
     Credentials,
+    Lacks,
     Life,
     OnBusy,
     OnDivergence,
@@ -205,10 +206,21 @@ def a_warm_harness_is_at_hand_and_remembers_this_history(
         and seat.state != "busy"
         and seat.ours
         and seat.life == "alive"
-        and seat.pinned
+        and seat.lacks != "more"
         and seat.credentials == "ok"
         and MOVING.isdisjoint(before_of(decision))
     )
+
+
+def what_was_said_aside_is_told_if_and_only_if_a_warm_harness_lacks_it(
+    given: Situation, decision: Decision
+) -> bool:
+    outcome, seat = outcome_of(decision), given.seat
+    if not isinstance(outcome, Resume) or seat is None:
+        return True
+    if outcome.asides and (seat.state != "idle" or not isinstance(decision, Begin)):
+        return False
+    return outcome.asides == (seat.lacks == "asides")
 
 
 def a_seat_is_evicted_if_and_only_if_a_cold_start_takes_its_place(
@@ -302,6 +314,7 @@ LAWS: Final[tuple[Law, ...]] = (
     a_prior_becomes_history_only_where_it_may_and_is_no_window,
     only_a_prior_that_agrees_settles_anything,
     a_warm_harness_is_at_hand_and_remembers_this_history,
+    what_was_said_aside_is_told_if_and_only_if_a_warm_harness_lacks_it,
     a_seat_is_evicted_if_and_only_if_a_cold_start_takes_its_place,
     the_history_is_the_clients_if_and_only_if_it_was_asserted,
     history_that_was_left_out_comes_from_a_ready_log,
@@ -316,14 +329,12 @@ LAWS: Final[tuple[Law, ...]] = (
 SEATS: Final[tuple[Seat | None, ...]] = (
     None,
     *(
-        Seat(
-            state=state, ours=ours, life=life, pinned=pinned, config=config, credentials=credentials
-        )
-        for state, ours, life, pinned, config, credentials in product(
+        Seat(state=state, ours=ours, life=life, lacks=lacks, config=config, credentials=credentials)
+        for state, ours, life, lacks, config, credentials in product(
             get_args(SeatState),
             FLAGS,
             get_args(Life),
-            FLAGS,
+            get_args(Lacks),
             get_args(Config),
             get_args(Credentials),
         )
@@ -402,7 +413,10 @@ def test_whatever_was_admitted_has_one_outcome_each(kind: Kind) -> None:
         if isinstance(before, tuple):
             admitted.setdefault(before, given)
     assert admitted
-    seats = (None, PARKED, WAITING, replace(PARKED, pinned=False), replace(WAITING, ours=False))
+    seats = (
+        *(None, PARKED, WAITING, replace(WAITING, ours=False)),
+        *(replace(PARKED, lacks="more"), replace(PARKED, lacks="asides")),
+    )
     for (before, start), claim, prior, readiness, policy, seat in product(
         admitted.items(),
         CLAIMS,
@@ -439,5 +453,5 @@ def test_every_so_manieth_of_all_situations_has_one_answer() -> None:
         given = Situation(**values)
         checked(given, dispatch(given))
         chosen += given.session == "present"
-    assert total == 5 * 7 * 6 * 7 * 5 * 2 * 2 * 6 * 433 * 8 * 36 * 2
+    assert total == 5 * 7 * 6 * 7 * 5 * 2 * 2 * 6 * 649 * 8 * 36 * 2
     assert chosen

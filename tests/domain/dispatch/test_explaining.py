@@ -46,12 +46,22 @@ def explained(given: Situation) -> str:
             MINIMAL,
             "Warm: the parked harness has this very history, and is told what is new alone.",
         ),
+        *(
+            (
+                replace(MINIMAL, seat=Seat(state="idle", lacks="asides"), told=Told(asides=asides)),
+                (
+                    f"Warm: the parked harness has this history but for {said} said aside,"
+                    " and is told that before what is new."
+                ),
+            )
+            for asides, said in ((1, "1 message"), (3, "3 messages"))
+        ),
         (
             replace(MINIMAL, seat=None),
             "Cold: no harness is parked; a new one starts with the log's history.",
         ),
         (
-            replace(MINIMAL, seat=Seat(state="idle", pinned=False), told=MOVED),
+            replace(MINIMAL, seat=Seat(state="idle", lacks="more"), told=MOVED),
             (
                 "Evicted: the parked harness goes, since its memory is not the history any more"
                 " (history version 12, now 15); a new one starts with the log's history."

@@ -8,16 +8,16 @@ import pytest
 
 from domain.dispatch.outcomes import MOVING, Label, Step
 from domain.dispatch.seats import unusable, usable
-from domain.dispatch.situation import Answers, Config, Credentials, Life, Seat, SeatState
+from domain.dispatch.situation import Answers, Config, Credentials, Lacks, Life, Seat, SeatState
 from tests.domain.dispatch.situations import ANSWER, BOTH, MINIMAL, OF_EACH_KIND, PARKED, WAITING
 
 SEATS = [
-    Seat(state=state, ours=ours, life=life, pinned=pinned, config=config, credentials=credentials)
-    for state, ours, life, pinned, config, credentials in product(
+    Seat(state=state, ours=ours, life=life, lacks=lacks, config=config, credentials=credentials)
+    for state, ours, life, lacks, config, credentials in product(
         get_args(SeatState),
         (True, False),
         get_args(Life),
-        (True, False),
+        get_args(Lacks),
         get_args(Config),
         get_args(Credentials),
     )
@@ -27,7 +27,7 @@ ORDER: list[tuple[Label, Seat]] = [
     ("other-owner", replace(PARKED, ours=False)),
     ("seat-lost", replace(PARKED, life="unnamed")),
     ("process-died", replace(PARKED, life="died")),
-    ("history", replace(PARKED, pinned=False)),
+    ("history", replace(PARKED, lacks="more")),
     ("config", replace(PARKED, config="differs")),
     ("credentials-expired", replace(PARKED, credentials="expired")),
     ("credentials-rotated", replace(PARKED, credentials="rotated")),
@@ -50,7 +50,7 @@ def test_of_all_that_forbids_the_first_in_order_is_named() -> None:
         state="busy",
         ours=False,
         life="unnamed",
-        pinned=False,
+        lacks="more",
         config="differs",
         credentials="expired",
     )
@@ -59,7 +59,7 @@ def test_of_all_that_forbids_the_first_in_order_is_named() -> None:
         {"state": "awaiting"},
         {"ours": True},
         {"life": "alive"},
-        {"pinned": True},
+        {"lacks": "nothing"},
         {"config": "unstated"},
         {"credentials": "ok"},
     ):
@@ -91,17 +91,18 @@ def test_every_seat_that_can_go_on_is_at_hand_remembers_and_waits_for_this() -> 
         if given.kind == "answer+text" and given.answers == "same-again":
             states = {"idle", "awaiting"}
         compared = text_alone or given.kind == "answer+text"
+        told_with_a_prompt = compared and seat.state == "idle"
         expected = (
             seat.state in states
             and seat.ours
             and seat.life == "alive"
-            and seat.pinned
+            and (seat.lacks == "nothing" or (seat.lacks == "asides" and told_with_a_prompt))
             and MOVING.isdisjoint(before)
             and not (compared and seat.config == "differs")
             and seat.credentials == "ok"
         )
         assert usable(given, before) is expected, given
-    assert tried == 5 * 2 * 432 * 11
+    assert tried == 5 * 2 * 648 * 11
 
 
 def test_where_there_is_no_seat_none_can_go_on() -> None:
@@ -114,6 +115,15 @@ def test_the_configuration_is_not_compared_for_an_answer_but_for_the_text_beside
     assert unusable(BOTH, other, ()) == "config"
 
 
+def test_what_was_said_aside_is_told_with_a_prompt_and_to_no_harness_in_the_midst_of_one() -> None:
+    idle, waiting = replace(PARKED, lacks="asides"), replace(WAITING, lacks="asides")
+    assert unusable(MINIMAL, idle, ()) is None
+    assert unusable(replace(BOTH, answers="same-again"), idle, ()) is None
+    assert unusable(replace(BOTH, answers="same-again"), waiting, ()) == "history"
+    assert unusable(ANSWER, waiting, ()) == "history"
+    assert unusable(ANSWER, idle, ()) == "history"
+
+
 def test_a_harness_that_waits_for_no_answer_is_told_none() -> None:
     assert unusable(ANSWER, PARKED, ()) == "tail"
 
@@ -121,6 +131,7 @@ def test_a_harness_that_waits_for_no_answer_is_told_none() -> None:
 @pytest.mark.parametrize("step", sorted(MOVING, key=str))
 def test_whatever_moves_the_history_makes_the_seat_forgetful(step: Step) -> None:
     assert unusable(MINIMAL, PARKED, (step,)) == "history"
+    assert unusable(MINIMAL, replace(PARKED, lacks="asides"), (step,)) == "history"
 
 
 @pytest.mark.parametrize("step", [step for step in Step if step not in MOVING])

@@ -194,7 +194,7 @@ def test_a_turn_without_a_lease_is_continued_by_its_producer() -> None:
 
 
 def test_an_answer_whose_turn_nobody_can_continue_stays_taken() -> None:
-    given = replace(ANSWER, seat=Seat(state="awaiting", pinned=False), readiness=LOSSY)
+    given = replace(ANSWER, seat=Seat(state="awaiting", lacks="more"), readiness=LOSSY)
     assert dispatch(given) == Deliver(
         continuation="blocked",
         before=TAKEN,
@@ -540,13 +540,22 @@ def test_a_usable_seat_needs_no_log(readiness: Readiness) -> None:
     assert dispatch(replace(MINIMAL, readiness=readiness)) == WARM
 
 
+@pytest.mark.parametrize("given", [MINIMAL, FULL])
+def test_a_seat_that_lacks_what_was_said_aside_alone_is_told_that_and_goes_on(
+    given: Situation,
+) -> None:
+    lacking = replace(given, seat=replace(PARKED, lacks="asides"), readiness=LOSSY)
+    before = (Step.SETTLE_REASONS,) if given is FULL else ()
+    assert dispatch(lacking) == Begin(outcome=Resume(asides=True), before=before)
+
+
 def test_a_seat_is_evicted_only_for_a_cold_start() -> None:
-    stale = replace(MINIMAL, seat=Seat(state="idle", pinned=False))
+    stale = replace(MINIMAL, seat=Seat(state="idle", lacks="more"))
     assert dispatch(stale) == cold(evict="history")
 
 
 def test_a_refusal_names_both_reasons_and_leaves_the_seat_parked() -> None:
-    stale = replace(MINIMAL, seat=Seat(state="idle", pinned=False), readiness=UNPROVEN_AND_LOSSY)
+    stale = replace(MINIMAL, seat=Seat(state="idle", lacks="more"), readiness=UNPROVEN_AND_LOSSY)
     assert dispatch(stale) == Refuse(
         code="history-not-ready",
         detail="the seat cannot go on (history), and the log cannot stand in"
