@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import httpx
 
-from tests.differential.journeys import Decide, File, Journey, Json, LetExpire, Say, Step
+from tests.differential.journeys import Aside, Decide, File, Journey, Json, LetExpire, Say, Step
 from tests.differential.ways import Way
 
 PATIENCE_S: Final = 60.0
@@ -31,6 +31,7 @@ class Client:
         self._way: Final = way
         self._session: Final = f"/sessions/{journey.session_id}"
         self._requests = 0
+        self._asides = 0
         self._turn_id = ""
         self._waits = False
 
@@ -44,6 +45,9 @@ class Client:
         if isinstance(step, LetExpire):
             self._wait_until(lambda: not self._parked(http))
             return
+        if isinstance(step, Aside):
+            self._say_aside(http, step)
+            return
         if self._way.between == "emptied" and self._way.disturbs(self._requests):
             self._empty(http)
         self._requests += 1
@@ -54,12 +58,24 @@ class Client:
                 self._decide(http, step)
         self._wait_until(lambda: self._is_quiet(http))
 
-    def _say(self, http: httpx.Client, step: Say) -> None:
+    def _say_aside(self, http: httpx.Client, step: Aside) -> None:
+        """Record what is said to others, as a gateway does."""
+        self._asides += 1
+        turn_id = f"aside-{self._asides}"
+        said = {"role": "user", "content": self._content(http, step)}
+        began = {"type": "turn-started", "data": {"turn_id": turn_id, "messages": [said]}}
+        ends = {"turn_id": turn_id, "stop_reason": "not-addressed", "record_count": 1}
+        who = {"id": self.journey.session_id, "epoch": 1, "sequence": self._asides}
+        events = [began, {"type": "turn-completed", "data": ends}]
+        _good(http.post(f"{self._session}/events", json={"producer": who, "events": events}))
+
+    def _content(self, http: httpx.Client, step: Say) -> Any:  # noqa: ANN401 - JSON
         files = [self._file(http, file) for file in step.files]
+        return [*files, {"type": "text", "text": step.text}] if files else step.text
+
+    def _say(self, http: httpx.Client, step: Say) -> None:
         openai = self._way.history == "openai"
-        content: Any = step.text
-        if files:
-            content = [*files, {"type": "text", "text": step.text}]
+        content = self._content(http, step)
         messages = [*self._history(http), {"role": "user", "content": content}]
         shape = {"format": "openai"} if openai else {}
         answer = _good(http.post(f"{self._session}/turns", json={"messages": messages, **shape}))

@@ -41,6 +41,11 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aside(Say):
+    """Something that is said to others, and that the agent is to know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
     """The answer to a gate that is open: the n-th one that was opened.
 
@@ -62,7 +67,7 @@ class LetExpire:
     """Nobody does anything until the harness that waits was let go."""
 
 
-Step: TypeAlias = Say | Decide | LetExpire
+Step: TypeAlias = Say | Aside | Decide | LetExpire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +196,17 @@ JOURNEYS: Final = (
             text="Look at this.",
             files=(File(content=PICTURE, media_type="image/png", inline=True),),
         ),
+    ),
+    _journey(
+        "chatter",
+        Aside(text="Is anybody hungry?"),
+        Aside(
+            text="This is what there is.",
+            files=(File(content=PICTURE, media_type="image/png", inline=True),),
+        ),
+        "And you?",
+        Aside(text="remember dish=soup"),
+        "what is dish?",
     ),
     _discussion(),
     _journey(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from tests.differential.journeys import Decide, Journey, LetExpire
+from tests.differential.journeys import Aside, Decide, Journey, LetExpire
 from tests.differential.walking import Walked
 from tests.differential.ways import Between, Way
 
@@ -82,8 +82,8 @@ def _requests(journey: Journey) -> Iterator[tuple[int, bool, bool, bool]]:
     """
     request, expired, open_gates = 0, False, 0
     for at, step in enumerate(journey.steps):
-        if isinstance(step, LetExpire):
-            expired = True
+        if isinstance(step, LetExpire | Aside):
+            expired |= isinstance(step, LetExpire)
             continue
         if isinstance(step, Decide):
             open_gates = _answers_after(journey, at)
