@@ -1,16 +1,16 @@
 """Going back and forth in a session that lost some of its log, before and after a rebuild."""
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 import httpx
-import pytest
 
 from infrastructure.rebuilding import rebuild
 from tests.api.batches import append, batch, turn
 from tests.api.going_back import redo, rewind
 from tests.api.serving import Served
-from tests.api.test_damage import DAMAGES
+from tests.api.test_damage import DAMAGES, UNREADABLE
+from tests.databases import DatabaseKind
 from tests.infrastructure.journeys import by_hand
 from tests.infrastructure.writing import Store
 
@@ -23,7 +23,12 @@ PLACES = {
     "the rewind with it": 12,
     "the newest turn": 13,
 }
-DAMAGED = [f"{damage}-{version}" for damage, version in product(DAMAGES, PLACES.values())]
+DAMAGED: dict[DatabaseKind, list[str]] = {
+    "sqlite": [f"no-event-{place}" for place in PLACES.values()]
+    + [f"{UNREADABLE[number % 2]}-{place}" for number, place in enumerate(PLACES.values())],
+    "postgresql": ["no-event-5", "no-event-8", "no-body-12", "garbled-9"],
+}
+"""What is lost is read around in the same way on both: on one everywhere, on one of each kind."""
 FIRST = batch(1, *turn("t1", "one"), *turn("t2", "two"))
 EDITED = batch(3, *turn("t4", "four"), rewind={"turns": 1})
 KNOWN = {200, 201, 404, 409, 422}
@@ -37,14 +42,15 @@ def branched(client: httpx.Client, session: str) -> None:
     assert append(client, session, EDITED).json()["head"]["version"] == 15
 
 
-@pytest.fixture
-def damaged(own_server: Served) -> Iterator[httpx.Client]:
+@contextmanager
+def damaged(own_server: Served, sessions: Sequence[str]) -> Generator[httpx.Client]:
+    """Record sessions that each lose something."""
     store = Store(own_server.log.database)
     with own_server.client("default") as client:
-        for session in DAMAGED:
+        for session in sessions:
             branched(client, session)
         with by_hand(store) as connection:
-            for key, session in enumerate(DAMAGED, 1):
+            for key, session in enumerate(sessions, 1):
                 damage, _, version = session.rpartition("-")
                 connection.exec_driver_sql(DAMAGES[damage].format(key, version))
         yield client
@@ -78,23 +84,29 @@ def unknown(found: dict[str, int]) -> dict[str, int]:
     return {name: status for name, status in found.items() if status not in KNOWN}
 
 
-def test_what_is_lost_is_in_nobody_s_way(damaged: httpx.Client) -> None:
-    for session in DAMAGED:
-        found = moved(damaged, session)
-        lost = {name for name, status in found.items() if status >= 400}
-        assert not unknown(found), session
-        assert lost <= {"again"}, (session, found)
+def test_what_is_lost_is_in_nobody_s_way(own_server: Served) -> None:
+    sessions = DAMAGED[own_server.kind]
+    with damaged(own_server, sessions) as client:
+        for session in sessions:
+            found = moved(client, session)
+            lost = {name for name, status in found.items() if status >= 400}
+            assert not unknown(found), session
+            assert lost <= {"again"}, (session, found)
 
 
-def test_nor_is_it_after_a_rebuild(damaged: httpx.Client, own_server: Served) -> None:
-    rebuild(own_server.log.database, own_server.log.runner)
+def test_nor_is_it_after_a_rebuild(own_server: Served) -> None:
+    sessions = DAMAGED[own_server.kind]
+    with damaged(own_server, sessions) as client:
+        rebuild(own_server.log.database, own_server.log.runner)
 
-    for session in DAMAGED:
-        assert not unknown(moved(damaged, session)), session
+        for session in sessions:
+            assert not unknown(moved(client, session)), session
 
 
-def test_words_that_are_gone_are_told_as_none(damaged: httpx.Client) -> None:
-    for damage in DAMAGES:
-        body = rewind(damaged, {"turns": 1}, session=f"{damage}-13").json()
+def test_words_that_are_gone_are_told_as_none(own_server: Served) -> None:
+    sessions = [f"{damage}-13" for damage in DAMAGES]
+    with damaged(own_server, sessions) as client:
+        for session in sessions:
+            body = rewind(client, {"turns": 1}, session=session).json()
 
-        assert body["target"] == {"turn_id": "t4", "text": None, "attachments": []}
+            assert body["target"] == {"turn_id": "t4", "text": None, "attachments": []}
