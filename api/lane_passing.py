@@ -4,6 +4,7 @@ A session that goes away between its lane's resolving and the turn is no answer:
 resolved again. What a message came to before stands, in whichever session that was.
 """
 
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -39,8 +40,9 @@ from projections.turns import address_shape
 Answer = TypeVar("Answer")
 MEDIA: Final = "application/json"
 NOTHING: Final[Mapping[str, JsonValue]] = MappingProxyType({})
-TRIES: Final = 3
-"""So often a lane is resolved for a message whose session goes away meanwhile."""
+PAUSES_S: Final = (0.0, 0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56)
+"""Before each time that a lane is resolved for a message whose session goes away meanwhile: who
+does that again and again is hardly at it for so long."""
 GONE: Final = frozenset({"no-such-session", "session-archived", "session-suspended"})
 """Refusals of a session that went away since its lane was resolved."""
 _WENT_AWAY: Final = (NoSuchSession, SessionIsArchived, SessionIsSuspended)
@@ -86,7 +88,9 @@ async def resolved_for(
     """Return what `use` makes of a message in its session; in the next one if that goes away."""
     log, arrival = passing.log, passing.came.arrival
     resolved: Resolved | None = passing.resolved
-    for _ in range(TRIES):
+    for pause in PAUSES_S:
+        if pause:
+            await sleep(pause)
         found, resolved = resolved, None
         if found is None:
             found = await log.write(

@@ -185,9 +185,7 @@ def test_no_message_is_lost_to_a_session_that_goes_away_meanwhile(direct: Gatewa
         for each in going:
             each.result()
 
-    taken = [answer for answer in answers if answer.status_code != 503]
-    assert {answer.status_code for answer in taken} <= {200, 202}, [a.text for a in answers]
-    assert len(taken) >= len(answers) - 2
+    assert {answer.status_code for answer in answers} <= {200, 202}, [a.text for a in answers]
 
 
 def test_a_session_that_was_ended_is_followed_by_a_new_one(direct: Gateway) -> None:
