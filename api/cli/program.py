@@ -6,7 +6,8 @@ so that help comes at once. This is the process's outermost edge: every error be
 
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NoReturn
 
 import typer
@@ -48,6 +49,12 @@ for commands in (
     app.add_typer(commands.commands)
 
 
+@cache
+def every_command() -> Callable[..., object]:
+    """Return what parses arguments and runs the command that they name; it is made once."""
+    return typer.main.get_command(app)
+
+
 def main() -> NoReturn:
     """Run the command that the process was started with, and end the process."""
     sys.exit(run(sys.argv[1:]))
@@ -56,7 +63,9 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command; return its exit code."""
     try:
-        code = app(list(arguments) or ["--help"], prog_name="turnlog", standalone_mode=False)
+        code = every_command()(
+            list(arguments) or ["--help"], prog_name="turnlog", standalone_mode=False
+        )
     except ReaderGone:
         abandon()
         return failures.NOBODY_READS

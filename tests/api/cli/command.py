@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from tests.api.cli.prepared import Started, prepared
+from tests.api.cli.prepared import Piped, Prepared, prepared
 
 PATIENCE_S = 30.0
 
@@ -86,20 +86,23 @@ class Turnlog:
     @contextmanager
     def running(self, *arguments: str | Path) -> Generator["Running"]:
         """Give a command that runs on; it is ended if the test does not do so."""
-        process = prepared(*_SAME.items()).start(
-            [*map(str, arguments)], self.environment, self.home
-        )
+        process = loaded().start([*map(str, arguments)], self.environment, self.home)
         try:
             yield Running(process)
         finally:
             process.end()
 
 
+def loaded() -> Prepared:
+    """Return the process that has loaded what commands need."""
+    return prepared(*_SAME.items())
+
+
 @dataclass(frozen=True, slots=True)
 class Running:
     """A command that has not ended."""
 
-    process: Started
+    process: Piped
 
     @property
     def out(self) -> IO[bytes]:

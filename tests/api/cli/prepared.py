@@ -1,9 +1,10 @@
 """Commands as `python -m api.cli` runs them, forked from a process that has loaded what they need.
 
-A process of its own with its own environment, folder and files, which ends as any Python does: all
-that is saved is the time to load the libraries. `python -m tests.api.cli.prepared` takes, from the
-socket that is its standard input, a line of JSON for each command, with the files that it gets: its
-three and one in which is told who it is and, later, how it ended.
+A process of its own with its own environment, folder and files. It ends as any Python does up to
+what was registered for the end; saved is the time to load the libraries and to take them down.
+`python -m tests.api.cli.prepared` takes, from the socket that is its standard input, a line of JSON
+for each command, with the files that it gets: its three and one in which is told who it is and,
+later, how it ended.
 """
 
 import gc
@@ -31,6 +32,8 @@ LOADED = (
     "api.app",
     "api.cli.listing",
     "api.cli.program",
+    "api.cli.replaying",
+    "api.cli.serving",
     "api.cli.stored",
     "infrastructure.composition",
     "infrastructure.database",
@@ -43,10 +46,11 @@ LOADED = (
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite.pysqlite",
     "urllib.request",
-    "uvicorn",
+    "uvicorn.protocols.http.h11_impl",
 )
 _MOST = 1_000_000
 _PATIENCE_S = 30.0
+_ended_with: list[int] = []
 
 
 class Prepared:
@@ -63,18 +67,32 @@ class Prepared:
                 stdin=theirs.fileno(),
             )
 
-    def start(self, arguments: list[str], environment: dict[str, str], folder: Path) -> "Started":
-        """Start a command."""
-        request = {"arguments": arguments, "environment": environment, "folder": str(folder)}
+    def start(self, arguments: list[str], environment: dict[str, str], folder: Path) -> "Piped":
+        """Start a command whose input is empty, and whose output is kept for the test."""
         out, its_out = os.pipe()
         errors, its_errors = os.pipe()
-        told, telling = os.pipe()
         nothing = os.open(os.devnull, os.O_RDONLY)
-        given = [nothing, its_out, its_errors, telling]
-        socket.send_fds(self._socket, [json.dumps(request).encode()], given)
-        for file in given:
+        its = (nothing, its_out, its_errors)
+        told = self._asked(arguments, environment, folder, its)
+        for file in its:
             os.close(file)
-        return Started(out, errors, told)
+        return Piped(told, out, errors)
+
+    def start_on(
+        self, terminal: int, arguments: list[str], environment: dict[str, str], folder: Path
+    ) -> "Started":
+        """Start a command on a terminal, which stays open here."""
+        return Started(self._asked(arguments, environment, folder, (terminal,) * 3))
+
+    def _asked(
+        self, arguments: list[str], environment: dict[str, str], folder: Path, its: tuple[int, ...]
+    ) -> int:
+        """Ask for a command; return the file in which is told what becomes of it."""
+        request = {"arguments": arguments, "environment": environment, "folder": str(folder)}
+        told, telling = os.pipe()
+        socket.send_fds(self._socket, [json.dumps(request).encode()], [*its, telling])
+        os.close(telling)
+        return told
 
     def end(self) -> None:
         """Let go of the process."""
@@ -85,10 +103,7 @@ class Prepared:
 class Started:
     """A command that was started, to be used as a `subprocess.Popen` is."""
 
-    def __init__(self, out: int, errors: int, told: int) -> None:
-        # What was read here is all that is missing there.
-        self.stdout = os.fdopen(out, "rb", 0)
-        self.stderr = os.fdopen(errors, "rb", 0)
+    def __init__(self, told: int) -> None:
         self._told = os.fdopen(told, "rb", 0)
         self.pid = int(self._told.readline())
         self.returncode: int | None = None
@@ -107,6 +122,37 @@ class Started:
         if code is None:
             raise TimeoutError
         return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        """Kill it if it has not ended, and let go of it."""
+        self.send_signal(signal.SIGKILL)
+        self.wait(_PATIENCE_S)
+        self._told.close()
+
+    def _ended(self, within: float) -> int | None:
+        if self.returncode is None and select.select([self._told], [], [], within)[0]:
+            self.returncode = int(self._told.readline())
+        return self.returncode
+
+
+class Piped(Started):
+    """A started command of which is read what it writes."""
+
+    def __init__(self, told: int, out: int, errors: int) -> None:
+        # What was read here is all that is missing there.
+        self.stdout = os.fdopen(out, "rb", 0)
+        self.stderr = os.fdopen(errors, "rb", 0)
+        super().__init__(told)
 
     def communicate(self, timeout: float) -> tuple[bytes, bytes]:
         """Wait for its end; return what it wrote that was not read.
@@ -131,27 +177,11 @@ class Started:
         self.wait(max(0, deadline - monotonic()))
         return written[self.stdout], written[self.stderr]
 
-    def send_signal(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
-        if self.poll() is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
-
     def end(self) -> None:
-        """Kill it if it has not ended, and let go of it."""
-        self.send_signal(signal.SIGKILL)
-        self.wait(_PATIENCE_S)
-        for file in (self.stdout, self.stderr, self._told):
-            file.close()
-
-    def _ended(self, within: float) -> int | None:
-        if self.returncode is None and select.select([self._told], [], [], within)[0]:
-            self.returncode = int(self._told.readline())
-        return self.returncode
+        """See `Started.end`."""
+        super().end()
+        self.stdout.close()
+        self.stderr.close()
 
 
 @cache
@@ -164,8 +194,10 @@ def prepared(*environment: tuple[str, str]) -> Prepared:
 
 def main() -> None:
     """Fork what is asked for, until nobody can ask any more."""
+    register(_leave)  # before all others, so that it is called after them
     for name in LOADED:
         importlib.import_module(name)
+    importlib.import_module("api.cli.program").every_command()
     assert active_count() == 1, "what forks has one thread"
     gc.collect()
     gc.freeze()
@@ -206,6 +238,7 @@ def _fork(request: dict[str, Any], files: list[int]) -> None:
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
     """Be the command, as if just started; its end is the process's."""
+    os.setsid()  # what is pressed where the tests run is for the tests
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -215,7 +248,24 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["environment"])
     sys.path[0] = request["folder"]
     sys.argv = ["turnlog", *request["arguments"]]
-    importlib.import_module("api.cli.program").main()
+    try:
+        importlib.import_module("api.cli.program").main()
+    except SystemExit as ended:
+        _ended_with.append(cast("int", ended.code))
+        raise
+
+
+def _leave() -> None:
+    """End a command where Python would begin to take the loaded libraries down, one by one."""
+    if not _ended_with:
+        return
+    gc.collect()  # what was never closed is complained about now
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return  # Python says so in its own way
+    os._exit(_ended_with[0])
 
 
 def _reopened(stream: TextIO) -> TextIO:

@@ -6,8 +6,6 @@ import pty
 import re
 import signal
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,7 +13,8 @@ from dataclasses import dataclass, field
 from select import select
 from time import monotonic
 
-from tests.api.cli.command import PATIENCE_S, Turnlog
+from tests.api.cli.command import PATIENCE_S, Turnlog, loaded
+from tests.api.cli.prepared import Started
 
 LOOK_S = 0.05
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,7 +27,7 @@ class Terminal:
     """What a command wrote to a terminal, and a way to press keys there."""
 
     file: int
-    process: "subprocess.Popen[bytes]"
+    process: Started
     written: bytearray = field(default_factory=bytearray)
     looked_at: int = 0
 
@@ -91,21 +90,11 @@ def in_terminal(
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     before = termios.tcgetattr(slave)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "api.cli", *arguments],
-        env=environment | {"TERM": term},
-        cwd=turnlog.home,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-    )
+    process = loaded().start_on(slave, [*arguments], environment | {"TERM": term}, turnlog.home)
     try:
         yield Terminal(master, process)
         assert termios.tcgetattr(slave)[3] == before[3], "the terminal is not as it was"
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait(PATIENCE_S)
+        process.end()
         os.close(slave)
         os.close(master)
