@@ -11,13 +11,13 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 
 
-async def append_note(log: Turnlog, project_id: str) -> None:
+async def append_note(log: Turnlog, project_id: str, sequence: int = 1) -> None:
     """Append to session `s` a note of the machine's monotonic time at the commit."""
     now = dumped(str(monotonic()))
     fact = DataRecorded(kind="elsewhere", data=RawJson(now))
     body = b'{"kind":"elsewhere","data":' + now + b"}"
     batch = BatchRequest(
-        producer=ProducerStamp(producer_id="elsewhere", epoch=1, sequence=1),
+        producer=ProducerStamp(producer_id="elsewhere", epoch=1, sequence=sequence),
         proposals=[Proposal(event=fact, body=body)],
     )
     target = Target(project_id=project_id, session_id="s")

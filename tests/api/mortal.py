@@ -8,7 +8,7 @@ from threading import Event
 from infrastructure.harness.in_process import InProcessHarness, InProcessHarnesses
 from infrastructure.harness.port import Start
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class MortalHarnesses(InProcessHarnesses):

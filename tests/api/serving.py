@@ -15,7 +15,7 @@ from infrastructure.settings import load
 from tests.api.mortal import MortalHarnesses
 from tests.databases import DatabaseKind
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tests.api.batches import (
     started,
     turn,
 )
-from tests.api.serving import Served
+from tests.api.serving import PATIENCE_S, Served
 
 ROUNDS = 5
 
@@ -35,7 +35,7 @@ def together(
     def go(send: Callable[[httpx.Client], httpx.Response]) -> httpx.Response:
         with server.client(project) as own:
             own.get("/sessions")
-            barrier.wait(10)
+            barrier.wait(PATIENCE_S)
             return send(own)
 
     with ThreadPoolExecutor(len(sends)) as pool:
@@ -196,13 +196,13 @@ def test_a_database_that_another_process_writes_to_is_waited_for(
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             locked.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE_S)
             connection.exec_driver_sql("ROLLBACK")
 
     holder = Thread(target=hold)
     holder.start()
     with own_server.client(project) as client, ThreadPoolExecutor(1) as pool:
-        assert locked.wait(10)
+        assert locked.wait(PATIENCE_S)
         waiting = pool.submit(append, client, "s", batch(1, *turn("t1")))
         with own_server.client(project) as reader:
             assert reader.get("/sessions").json()["items"] == []

@@ -23,7 +23,7 @@ from tests.api.batches import (
     turn,
     types_of,
 )
-from tests.api.serving import Served
+from tests.api.serving import PATIENCE_S, Served
 from tests.faults.forked import forked
 
 FORMS = ("openai", "anthropic", "ui")
@@ -159,7 +159,7 @@ def killed(database_url: str) -> Iterator[httpx.Client]:
 
 def _client(port: int) -> httpx.Client:
     base = f"http://127.0.0.1:{port}/v1/projects/default"
-    return httpx.Client(base_url=base, timeout=30, verify=False)  # noqa: S501
+    return httpx.Client(base_url=base, timeout=PATIENCE_S, verify=False)  # noqa: S501
 
 
 def test_half_a_turn_after_a_kill_is_closed_by_an_event_and_the_session_goes_on(

@@ -8,7 +8,7 @@ import pytest
 from infrastructure.harness.port import HarnessFailed, Start
 from tests.api.chats import Chat, chat_at, last_text, opened
 from tests.api.mortal import MortalHarnesses
-from tests.api.serving import Served, served
+from tests.api.serving import PATIENCE_S, Served, served
 from tests.databases import DatabaseKind
 
 
@@ -122,7 +122,7 @@ def test_an_approved_call_is_made_although_its_harness_is_gone(chat: Chat) -> No
 def test_a_harness_that_hangs_is_ended_by_an_interrupt(chat: Chat) -> None:
     hanging = chat.begun("First this.\nfail: hang")
 
-    stopped = chat.client.post(f"{chat.path}/interrupt", json={}, timeout=httpx.Timeout(30))
+    stopped = chat.client.post(f"{chat.path}/interrupt", json={}, timeout=httpx.Timeout(PATIENCE_S))
 
     assert stopped.status_code == 202
     assert chat.ended(hanging)["status"] == "interrupted"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.api.batches import append, batch, problem, turn
-from tests.api.serving import Served
+from tests.api.serving import PATIENCE_S, Served
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_trace_context_that_means_nothing_is_left_out(client: httpx.Client, tr
 def raw(server: Served, request: bytes) -> bytes:
     """Send bytes, and return everything that comes until the server hangs up."""
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(request)
         answer = b""
         while chunk := connection.recv(65_536):
@@ -150,9 +150,9 @@ def test_a_request_that_is_cut_writes_nothing_and_disturbs_nobody(
     path = f"/v1/projects/{project}/sessions"
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     for _ in range(3):
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
             connection.sendall(f'{head}Content-Length: 500\r\n\r\n{{"title":"cut'.encode())
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         body = '{"session_id":"whole"}'
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 

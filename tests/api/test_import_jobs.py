@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from tests.api.serving import Served, served
+from tests.api.serving import PATIENCE_S, Served, served
 from tests.databases import DatabaseKind, Databases
 
 ROWS = "application/x-ndjson"
@@ -34,7 +34,7 @@ def rows(sessions: int, messages: int) -> bytes:
 
 def ended(client: httpx.Client, location: str) -> Any:  # noqa: ANN401
     path = location.split("/", 4)[4]
-    deadline = monotonic() + 30
+    deadline = monotonic() + PATIENCE_S
     while (told := client.get(path).json())["status"] == "running":
         assert monotonic() < deadline, told
         client.get("/sessions")

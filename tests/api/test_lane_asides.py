@@ -11,7 +11,7 @@ from tests.api.batches import Json, append, batch, completed, started, turn
 from tests.api.chats import Chat, eventually, last_text, user
 from tests.api.lane_chats import DIRECT, TOPIC, Gateway
 from tests.api.runners import Runner
-from tests.api.serving import Served
+from tests.api.serving import PATIENCE_S, Served
 
 WAITS = "tool: wait {}"
 
@@ -222,7 +222,7 @@ def test_it_waits_for_the_turn_that_runs_and_keeps_its_place(direct: Gateway) ->
 
 def test_it_comes_once_however_often_and_from_wherever_it_is_sent(group: Gateway) -> None:
     def deliver(number: int) -> httpx.Response:
-        with httpx.Client(base_url=group.client.base_url, timeout=30) as own:
+        with httpx.Client(base_url=group.client.base_url, timeout=PATIENCE_S) as own:
             return Gateway(own, group.harnesses, TOPIC).say("Lunch?", str(number % 2), run=False)
 
     with ThreadPoolExecutor(4) as pool:

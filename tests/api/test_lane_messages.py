@@ -10,7 +10,7 @@ from infrastructure import tables as t
 from tests.api.batches import Json
 from tests.api.chats import ASYNC, Chat, eventually, last_text
 from tests.api.lane_chats import DIRECT, TOPIC, Gateway
-from tests.api.serving import Served
+from tests.api.serving import PATIENCE_S, Served
 
 WAITS: Final = "tool: wait {}"
 REPLAYED: Final = "idempotent-replayed"
@@ -149,7 +149,7 @@ def test_it_does_so_while_the_first_still_runs_or_waits(direct: Gateway) -> None
 
 def test_messages_that_come_at_once_and_again_run_once_each(group: Gateway) -> None:
     def deliver(number: int) -> httpx.Response:
-        with httpx.Client(base_url=group.client.base_url, timeout=30) as own:
+        with httpx.Client(base_url=group.client.base_url, timeout=PATIENCE_S) as own:
             gateway = Gateway(own, group.harnesses, group.source)
             return gateway.say(f"Number {number % 3}", str(number % 3), on_busy="queue")
 
@@ -167,7 +167,7 @@ def test_messages_that_come_at_once_and_again_run_once_each(group: Gateway) -> N
 
 def test_no_message_is_lost_to_a_session_that_goes_away_meanwhile(direct: Gateway) -> None:
     def put_away(number: int) -> None:
-        with httpx.Client(base_url=direct.client.base_url, timeout=30) as own:
+        with httpx.Client(base_url=direct.client.base_url, timeout=PATIENCE_S) as own:
             session_id = Gateway(own, direct.harnesses, DIRECT).resolved()["session_id"]
             if number % 2:
                 own.delete(f"/sessions/{session_id}")
@@ -175,7 +175,7 @@ def test_no_message_is_lost_to_a_session_that_goes_away_meanwhile(direct: Gatewa
                 own.patch(f"/sessions/{session_id}", json={"archived": True})
 
     def deliver(number: int) -> httpx.Response:
-        with httpx.Client(base_url=direct.client.base_url, timeout=30) as own:
+        with httpx.Client(base_url=direct.client.base_url, timeout=PATIENCE_S) as own:
             gateway = Gateway(own, direct.harnesses, DIRECT)
             return gateway.say(f"Number {number}", str(number), run=False)
 

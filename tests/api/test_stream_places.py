@@ -16,7 +16,7 @@ from tests.api.streams import frames, until_synced
 from tests.databases import DatabaseKind, Databases
 from tests.infrastructure.writing import NEW_YEAR
 
-EVENTS = 10_000
+EVENTS = 2_000
 RECONNECTS = 50
 STREAMS = ("/sessions/s/events/stream", "/events/stream")
 

@@ -64,6 +64,6 @@ def test_a_turn_whose_holder_is_silent_is_interrupted(database_url: str) -> None
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait for something that is seen in the database."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - what is waited for is in the database
             await asyncio.sleep(0.01)
