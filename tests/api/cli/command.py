@@ -11,9 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
+
 from tests.api.cli.prepared import Piped, Prepared, prepared
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
+
+# What a command says is the same on each database: one plain case of it is tested on both.
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 _SAME = {"PATH": os.environ["PATH"], "COLUMNS": "100", "PYTHONWARNINGS": "error"}
 
@@ -44,10 +49,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turnlog:
-    """The command line of a user with a home of their own, and perhaps another database."""
+    """The command line of a user with a home of their own, and perhaps another database.
+
+    A project is said with every command if there is one: a database that others use too needs it.
+    """
 
     home: Path
     database_url: str | None = None
+    project: str | None = None
     more: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -58,11 +67,16 @@ class Turnlog:
             given["TURNLOG_DATABASE_URL"] = self.database_url
         return given | dict(self.more)
 
+    def said(self, *arguments: str | Path) -> list[str]:
+        """Return what the command is given."""
+        project = () if self.project is None else ("--project", self.project)
+        return [*map(str, arguments), *project]
+
     def run(self, *arguments: str | Path) -> Outcome:
         """Run a command to its end."""
         if any(name.startswith("PYTHON") for name in self.more):  # it is for Python's own start
             done = subprocess.run(
-                [sys.executable, "-m", "api.cli", *map(str, arguments)],
+                [sys.executable, "-m", "api.cli", *self.said(*arguments)],
                 env=self.environment,
                 cwd=self.home,
                 capture_output=True,
@@ -86,7 +100,7 @@ class Turnlog:
     @contextmanager
     def running(self, *arguments: str | Path) -> Generator["Running"]:
         """Give a command that runs on; it is ended if the test does not do so."""
-        process = loaded().start([*map(str, arguments)], self.environment, self.home)
+        process = loaded().start(self.said(*arguments), self.environment, self.home)
         try:
             yield Running(process)
         finally:

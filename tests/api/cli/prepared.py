@@ -49,7 +49,7 @@ LOADED = (
     "uvicorn.protocols.http.h11_impl",
 )
 _MOST = 1_000_000
-_PATIENCE_S = 30.0
+_PATIENCE_S = 60.0
 _ended_with: list[int] = []
 
 

@@ -90,7 +90,9 @@ def in_terminal(
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     before = termios.tcgetattr(slave)
-    process = loaded().start_on(slave, [*arguments], environment | {"TERM": term}, turnlog.home)
+    process = loaded().start_on(
+        slave, turnlog.said(*arguments), environment | {"TERM": term}, turnlog.home
+    )
     try:
         yield Terminal(master, process)
         assert termios.tcgetattr(slave)[3] == before[3], "the terminal is not as it was"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
+from tests.api.cli.recording import record
 from tests.api.cli.terminal import in_terminal
 from tests.api.serving import Served
 from tests.databases import SqliteDatabases
@@ -34,24 +35,26 @@ def test_what_is_missing_is_accepted(written: Turnlog) -> None:
     assert (refused.code, "nothing is missing" in refused.errors) == (1, True)
 
 
+@on_sqlite
 def test_what_is_accepted_is_told_as_json(written: Turnlog) -> None:
     told = written.well("accept", "s", "--reason", "records-lost", "--json").document
 
     assert (told["accepted"], told["readiness"]["ready"]) == (["records-lost"], True)
 
 
+@on_sqlite
 def test_nothing_is_accepted_that_was_not_named(written: Turnlog) -> None:
     refused = written.run("accept", "s", "--reason", "restored", "--json")
 
     assert (refused.code, "other-reasons" in refused.errors) == (1, True)
 
 
-def test_a_server_accepts_it(own_server: Served, tmp_path: Path) -> None:
-    with opened(own_server.database_url) as store:
-        store.append([*turn("t1"), LOST], "s")
-    user = Turnlog(home=tmp_path)
+@on_sqlite
+def test_a_server_accepts_it(server: Served, project: str, tmp_path: Path) -> None:
+    record(server, project, [*turn("t1"), LOST])
+    user = Turnlog(home=tmp_path, project=project)
 
-    told = user.well("accept", "s", "--url", own_server.url, "--json").document
+    told = user.well("accept", "s", "--url", server.url, "--json").document
 
     assert told["accepted"] == ["records-lost"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.chats import Chat, chat_at, eventually, opened
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import Served
 from tests.infrastructure.writing import opened as store_of
 from tests.infrastructure.writing import propose, turn
@@ -37,6 +37,7 @@ def test_what_waits_is_listed_shown_and_decided(waits: Turnlog) -> None:
     assert (other.code, "gate-already-decided" in other.errors) == (1, True)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "arguments", [["--approve"], ["g", "--approve", "--deny"], ["g", "--message", "why"]]
 )
@@ -44,6 +45,7 @@ def test_a_decision_has_one_gate_and_one_verdict(waits: Turnlog, arguments: list
     assert waits.run("approvals", *arguments).code == 2
 
 
+@on_sqlite
 def test_a_gate_has_to_be_there(waits: Turnlog) -> None:
     refused = waits.run("approvals", "nope", "--approve", "--json")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from domain.commands import Rewind
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import served
 from tests.databases import DatabaseKind
 from tests.infrastructure.families import asked
@@ -33,6 +33,7 @@ def test_an_audit_is_written_line_by_line(written: Turnlog) -> None:
     assert lines[10].endswith("the turn completed")
 
 
+@on_sqlite
 def test_what_was_rewound_says_so(written: Turnlog, database_url: str) -> None:
     with opened(database_url) as store:
         asked(store, "s1", Rewind(turns=1))
@@ -43,6 +44,7 @@ def test_what_was_rewound_says_so(written: Turnlog, database_url: str) -> None:
     assert lines[-1].endswith("[history]")
 
 
+@on_sqlite
 def test_an_audit_is_written_for_programs(written: Turnlog) -> None:
     documents = written.well("audit", "s1", "--json").documents
     table = written.well("audit", "s1", "--format", "csv").out.decode()
@@ -53,6 +55,7 @@ def test_an_audit_is_written_for_programs(written: Turnlog) -> None:
     assert [row["hash"] for row in rows] == [line["hash"] for line in documents]
 
 
+@on_sqlite
 def test_an_audit_is_filtered(written: Turnlog) -> None:
     def versions(*arguments: str) -> list[int]:
         documents = written.well("audit", "s1", "--json", *arguments).documents
@@ -68,6 +71,7 @@ def test_an_audit_is_filtered(written: Turnlog) -> None:
     assert versions("--actor", "nobody") == []
 
 
+@on_sqlite
 def test_nothing_found_is_told_in_every_form(written: Turnlog) -> None:
     def found(form: str) -> str:
         return written.well("audit", "s1", "--actor", "nobody", "--format", form).text
@@ -77,6 +81,7 @@ def test_nothing_found_is_told_in_every_form(written: Turnlog) -> None:
     assert header.startswith("version,at,actor,")
 
 
+@on_sqlite
 def test_what_is_not_there_is_told_before_anything_is_written(written: Turnlog) -> None:
     failed = written.run("audit", "nowhere", "--format", "csv")
     assert (failed.code, failed.out, "(no-such-session)" in failed.errors) == (1, b"", True)
@@ -84,6 +89,7 @@ def test_what_is_not_there_is_told_before_anything_is_written(written: Turnlog) 
     assert (failed.code, failed.out, "(no-such-event)" in failed.errors) == (1, b"", True)
 
 
+@on_sqlite
 def test_a_server_tells_the_same(
     written: Turnlog, database_kind: DatabaseKind, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.cli.transcripts import SESSION, sample
 
 
@@ -37,6 +37,7 @@ def test_views_that_differ_are_told_and_rebuilt(on_each: Turnlog, tmp_path: Path
     assert again == "1 of 1 sessions had views equal to their log\n"
 
 
+@on_sqlite
 def test_a_session_that_lost_its_head_is_verified_with_the_others(
     on_each: Turnlog, tmp_path: Path
 ) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
+from tests.api.cli.recording import record
 from tests.api.serving import Served
 from tests.infrastructure.writing import opened, propose, turn
 
@@ -14,19 +15,19 @@ STEERING = (
 )
 
 
-def record(url: str) -> None:
-    with opened(url) as store:
-        call = (
-            b'"turn_id":"t2","tool_call_id":"c1","name":"n","arguments":{"n":12345678901234567890}'
-        )
-        asked = propose("tool-call-requested", b"{%s}" % call)
-        store.append([*turn("t1"), propose("turn-started", STEERING), asked], "s")
+CALL = b'{"turn_id":"t2","tool_call_id":"c1","name":"n","arguments":{"n":12345678901234567890}}'
+SAID = [
+    *turn("t1"),
+    propose("turn-started", STEERING),
+    propose("tool-call-requested", CALL),
+]
 
 
 @pytest.fixture
 def written(database_url: str, tmp_path: Path) -> Turnlog:
     """A session of a turn (versions 2 to 5), and one that goes on (6 and 7)."""
-    record(database_url)
+    with opened(database_url) as store:
+        store.append(SAID, "s")
     return Turnlog(home=tmp_path, database_url=database_url)
 
 
@@ -42,6 +43,7 @@ def test_a_diff_is_told_in_lines_that_can_only_be_read(written: Turnlog) -> None
     assert written.well("diff", "s", "3", "3").text == "nothing differs\n"
 
 
+@on_sqlite
 def test_the_second_point_is_now_and_points_can_be_times(written: Turnlog) -> None:
     assert written.well("diff", "s", "5").text == written.well("diff", "s", "5", "7").text
     assert written.well("diff", "s", "2026-01-01T00:00:00Z").text == "nothing differs\n"
@@ -51,6 +53,7 @@ def test_the_second_point_is_now_and_points_can_be_times(written: Turnlog) -> No
     assert len(document["messages"]["added"]["items"]) == 1
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -70,11 +73,12 @@ def test_points_that_never_were_are_refused(
     assert failed.errors
 
 
-def test_a_server_tells_the_same(own_server: Served, tmp_path: Path) -> None:
-    record(own_server.database_url)
-    near = Turnlog(home=tmp_path, database_url=own_server.database_url)
+@on_sqlite
+def test_a_server_tells_the_same(server: Served, project: str, tmp_path: Path) -> None:
+    record(server, project, SAID)
+    near = Turnlog(home=tmp_path, database_url=server.database_url, project=project)
+    far = Turnlog(home=tmp_path, project=project)
     for arguments in (("s", "5"), ("s", "7", "2"), ("s", "5", "--limit", "1")):
-        told = Turnlog(home=tmp_path).well("diff", *arguments, "--url", own_server.url)
+        told = far.well("diff", *arguments, "--url", server.url)
         assert told.out == near.well("diff", *arguments).out
-    failed = Turnlog(home=tmp_path).run("diff", "s", "99", "--url", own_server.url)
-    assert failed.code == 1
+    assert far.run("diff", "s", "99", "--url", server.url).code == 1

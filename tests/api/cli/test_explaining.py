@@ -11,7 +11,7 @@ from domain.pressure import MIB
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog as Log
 from tests.api.batches import started
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.going_back import done, rewind
 from tests.api.harnesses import cold, launched, let_go, told, warm
 from tests.api.serving import Served
@@ -75,6 +75,7 @@ def test_why_and_pool_tell_the_same_of_a_database_and_of_a_server(
     assert "memory: 1,025 of 2,048 MiB, harnesses let go for it 3" in shown
 
 
+@on_sqlite
 @pytest.mark.usefixtures("recorded")
 def test_a_person_is_told_in_lines(here: Turnlog) -> None:
     first, sentence, seat, configuration = here.well("why", "s", "t3").text.splitlines()
@@ -97,6 +98,7 @@ def test_a_person_is_told_in_lines(here: Turnlog) -> None:
     assert reasons.startswith("not warm, since: ")
 
 
+@on_sqlite
 @pytest.mark.usefixtures("recorded")
 def test_a_turn_that_is_not_there_is_named(here: Turnlog, own_server: Served) -> None:
     for place in ((), ("--url", own_server.url)):
@@ -106,5 +108,6 @@ def test_a_turn_that_is_not_there_is_named(here: Turnlog, own_server: Served) ->
     assert here.run("why", "s", "t 9").code == 2
 
 
+@on_sqlite
 def test_an_empty_pool_says_so(on_each: Turnlog) -> None:
     assert on_each.well("pool").text.splitlines()[0] == "no harness is kept"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
+from tests.api.cli.recording import record
 from tests.api.serving import Served
 from tests.infrastructure.writing import opened, turn
 
@@ -18,11 +19,10 @@ def written(database_url: str, tmp_path: Path) -> Turnlog:
 
 
 @pytest.fixture
-def at(own_server: Served, tmp_path: Path) -> tuple[Turnlog, str]:
+def at(server: Served, project: str, tmp_path: Path) -> tuple[Turnlog, str]:
     """A user without a database of their own, and a server with the session."""
-    with opened(own_server.database_url) as store:
-        store.append([*turn("t1"), *turn("t2")], "s")
-    return Turnlog(home=tmp_path), own_server.url
+    record(server, project, [*turn("t1"), *turn("t2")])
+    return Turnlog(home=tmp_path, project=project), server.url
 
 
 def test_a_session_is_forked_and_the_family_is_shown(written: Turnlog) -> None:
@@ -39,6 +39,7 @@ def test_a_session_is_forked_and_the_family_is_shown(written: Turnlog) -> None:
     assert told["children"] == {"items": [], "next_cursor": None}
 
 
+@on_sqlite
 def test_a_fork_is_shown_with_what_it_shares(written: Turnlog) -> None:
     written.well("fork", "s", "--at", "5", "--id", "f")
     shared = written.well("tail", "s", "--after", "0", "--no-follow", "--json").documents[:5]
@@ -48,6 +49,7 @@ def test_a_fork_is_shown_with_what_it_shares(written: Turnlog) -> None:
     assert written.well("verify", "f").code == 0
 
 
+@on_sqlite
 def test_a_server_forks_and_tells_the_family(at: tuple[Turnlog, str]) -> None:
     user, url = at
     made = user.well("fork", "s", "--at", "5", "--id", "f", "--url", url, "--json").document
@@ -58,6 +60,7 @@ def test_a_server_forks_and_tells_the_family(at: tuple[Turnlog, str]) -> None:
     ]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

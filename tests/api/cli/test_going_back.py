@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from api.cli.program import run
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
+from tests.api.cli.recording import record
 from tests.api.cli.terminal import in_terminal
 from tests.api.serving import Served
 from tests.databases import SqliteDatabases
@@ -52,11 +53,10 @@ def running(written: Turnlog, database_url: str) -> Turnlog:
 
 
 @pytest.fixture
-def at(own_server: Served, tmp_path: Path) -> tuple[Turnlog, str]:
+def at(server: Served, project: str, tmp_path: Path) -> tuple[Turnlog, str]:
     """A user without a database of their own, and a server with the session."""
-    with opened(own_server.database_url) as store:
-        store.append([*turn("t1"), *turn("t2")], "s")
-    return Turnlog(home=tmp_path), own_server.url
+    record(server, project, [*turn("t1"), *turn("t2")])
+    return Turnlog(home=tmp_path, project=project), server.url
 
 
 def version(turnlog: Turnlog) -> int:
@@ -82,6 +82,7 @@ def test_turns_go_out_of_sight_and_come_back(written: Turnlog) -> None:
     assert len(written.well("show", "s", "--json").documents) == 7
 
 
+@on_sqlite
 def test_what_was_said_and_attached_is_shown_and_steers_no_terminal(written: Turnlog) -> None:
     [first, *said] = written.well("rewind", "s", "--turns", "1", "--dry-run").text.splitlines()
 
@@ -92,6 +93,7 @@ def test_what_was_said_and_attached_is_shown_and_steers_no_terminal(written: Tur
     assert version(written) == 11
 
 
+@on_sqlite
 def test_a_script_gets_the_answer_of_the_rest_interface(written: Turnlog) -> None:
     tried = written.well("rewind", "s", "--to-version", "5", "--dry-run", "--json").document
     done = written.well("rewind", "s", "--to-version", "5", "--json").document
@@ -105,6 +107,7 @@ def test_a_script_gets_the_answer_of_the_rest_interface(written: Turnlog) -> Non
     assert (back["rewind_version"], back["turns_restored"], back["messages_restored"]) == (12, 2, 4)
 
 
+@on_sqlite
 def test_a_turn_that_runs_is_interrupted_only_if_that_is_asked_for(running: Turnlog) -> None:
     refused = running.run("rewind", "s", "--before-message", "t2:1")
     assert (refused.code, refused.errors) == (
@@ -150,6 +153,7 @@ def test_what_cannot_be_done_is_one_sentence(
     assert errors.endswith(f"({code})\n")
 
 
+@on_sqlite
 def test_a_server_does_the_same(at: tuple[Turnlog, str]) -> None:
     turnlog, url = at
 
@@ -202,6 +206,7 @@ def test_what_was_not_shown_is_not_done(embedded: Turnlog) -> None:
         assert terminal.process.returncode == 1
 
 
+@on_sqlite
 def test_what_went_out_of_sight_is_shown_on_request(at: tuple[Turnlog, str]) -> None:
     turnlog, url = at
     turnlog.well("rewind", "s", "--turns", "1", "--yes", "--url", url)
@@ -216,6 +221,7 @@ def test_what_went_out_of_sight_is_shown_on_request(at: tuple[Turnlog, str]) -> 
     assert states("--rewound", "--archived", "--limit", "1") == ["rewound"]
 
 
+@on_sqlite
 def test_a_database_shows_the_same_on_request(written: Turnlog) -> None:
     written.well("rewind", "s", "--turns", "1", "--yes")
 

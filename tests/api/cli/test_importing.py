@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.cli.transcripts import SAMPLE, SESSION, sample, written
 
 
@@ -79,6 +79,7 @@ def test_a_file_without_a_conversation_is_no_success(turnlog: Turnlog, tmp_path:
     assert "dear diary" not in outcome.text
 
 
+@on_sqlite
 def test_a_table_and_a_chat_are_imported_and_their_formats_found(
     on_each: Turnlog, tmp_path: Path
 ) -> None:

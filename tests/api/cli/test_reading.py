@@ -4,7 +4,7 @@ import json
 import signal
 from pathlib import Path
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import PATIENCE_S, Turnlog
 from tests.api.cli.transcripts import SESSION, sample, written
 
 
@@ -107,7 +107,7 @@ def test_an_export_that_nobody_reads_to_its_end_ends_quietly(
     with turnlog.running("export", "s1") as running:
         first = running.document()
         running.out.close()
-        code = running.process.wait(30)
+        code = running.process.wait(PATIENCE_S)
         errors = running.process.stderr.read()
 
     assert first["format"] == "turnlog-export-1"

@@ -10,7 +10,7 @@ from sqlalchemy.pool import NullPool
 
 from infrastructure import tables as t
 from tests.api.batches import append, batch, called, completed, event, said, started, turn
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import served
 from tests.databases import DatabaseKind
 
@@ -80,6 +80,7 @@ def damage(connection: Connection, statement: str) -> int:
     return changed
 
 
+@on_sqlite
 def test_views_that_are_what_the_log_makes_of_them_are_said_to_be_so(checked: Turnlog) -> None:
     every = checked.well("rebuild", "--all", "--check")
     one = checked.well("rebuild", "whole", "--check", "--json").document
@@ -118,6 +119,7 @@ def test_a_difference_in_any_view_is_told_and_left(checked: Turnlog, engine: Eng
     checked.well("rebuild", "--all", "--check")
 
 
+@on_sqlite
 def test_in_words_a_check_says_that_it_wrote_nothing(checked: Turnlog, engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM calls"))
@@ -132,6 +134,7 @@ def test_in_words_a_check_says_that_it_wrote_nothing(checked: Turnlog, engine: E
     checked.well("rebuild", "plain", "--check")
 
 
+@on_sqlite
 def test_what_cannot_be_checked_is_refused(checked: Turnlog) -> None:
     absent = checked.run("rebuild", "none", "--check")
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.api.cli.command import Turnlog
+from tests.api.cli.recording import record
 from tests.api.serving import Served
 from tests.api.test_pruning import end_long_ago
 from tests.databases import SqliteDatabases
@@ -35,16 +36,15 @@ def test_a_session_goes_comes_back_and_goes_for_ever(
     assert turnlog.run("prune").code == 1  # nobody says how long
 
 
-def test_a_server_does_the_same(own_server: Served, tmp_path: Path) -> None:
-    with opened(own_server.database_url) as store:
-        store.append(turn("t1"), "s")
-    turnlog, there = Turnlog(home=tmp_path), ("--url", own_server.url)
+def test_a_server_does_the_same(server: Served, project: str, tmp_path: Path) -> None:
+    record(server, project, turn("t1"))
+    turnlog, there = Turnlog(home=tmp_path, project=project), ("--url", server.url)
     turnlog.well("delete", "s", *there)
     assert turnlog.well("undelete", "s", *there).text == "s is back\n"
     turnlog.well("delete", "s", *there)
     done = turnlog.well("purge", "s", "--yes", "--json", *there).document
     assert done["removed"]["bodies"] == 8
     assert turnlog.run("delete", "s", *there).code == 1
-    end_long_ago(own_server.database_url, "default", "a")
+    end_long_ago(server.database_url, project, "a")
     done = turnlog.well("prune", "--older-than", "30", *there).text
     assert done.startswith("a\n1 sessions are deleted; turnlog undelete brings one back\n0 more")

@@ -8,7 +8,7 @@ from sqlalchemy import create_engine, select
 
 from infrastructure import tables as t
 from tests.api.batches import Json, answered, append, batch, called, completed, event, said, started
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.cli.transcripts import SESSION, sample, written
 from tests.api.serving import Served
 
@@ -50,31 +50,33 @@ def second_turn() -> list[Json]:
 
 
 @pytest.fixture
-def session(own_server: Served) -> Served:
+def session(server: Served, project: str) -> Served:
     """A server with the session `s` of 16 events."""
-    with own_server.client("default") as client:
+    with server.client(project) as client:
         for number, events in enumerate((first_turn(), second_turn()), 1):
             answer = append(client, "s", batch(number, *events))
             assert answer.status_code == 201, answer.text
-    return own_server
+    return server
 
 
 @pytest.fixture
-def local(session: Served, tmp_path: Path) -> Turnlog:
+def local(session: Served, project: str, tmp_path: Path) -> Turnlog:
     """The command line on that server's database."""
     more = {"TURNLOG_ALLOW_UNVERIFIED_TURNS": "true"}
-    return Turnlog(home=tmp_path, database_url=session.database_url, more=more)
+    url = session.database_url
+    return Turnlog(home=tmp_path, database_url=url, project=project, more=more)
 
 
 def versions(documents: list[Any]) -> list[int]:
     return [each["version"] for each in documents]
 
 
+@on_sqlite
 def test_every_step_is_told_in_order_and_the_last_stands_where_the_session_does(
-    session: Served, local: Turnlog
+    session: Served, local: Turnlog, project: str
 ) -> None:
     steps = local.well("replay", "s", "--json").documents
-    with session.client("default") as client:
+    with session.client(project) as client:
         found = client.get("/sessions/s").json()
 
     assert versions(steps) == list(range(1, 17)) == list(range(1, found["through_version"] + 1))
@@ -103,7 +105,8 @@ def test_a_server_tells_the_same_steps_as_its_database(
     more = ("--json", "--event", "--transcript", "--readiness")
 
     here = local.well("replay", "s", *more)
-    there = Turnlog(home=tmp_path).well("replay", "s", *more, "--url", session.url)
+    far = Turnlog(home=tmp_path, project=local.project)
+    there = far.well("replay", "s", *more, "--url", session.url)
 
     assert there.out == here.out
     sixth = here.documents[5]
@@ -113,6 +116,7 @@ def test_a_server_tells_the_same_steps_as_its_database(
     assert here.documents[-1]["readiness"]["through_version"] == 16
 
 
+@on_sqlite
 def test_a_part_is_named_by_versions_turns_and_types(local: Turnlog) -> None:
     def told(*arguments: str) -> list[int]:
         return versions(local.well("replay", "s", "--json", *arguments).documents)
@@ -131,10 +135,11 @@ def test_a_part_is_named_by_versions_turns_and_types(local: Turnlog) -> None:
     assert told("--from", "9000-01-01T00:00:00Z") == []
 
 
+@on_sqlite
 def test_a_rewind_and_a_redo_tell_what_went_and_what_came_back(
-    session: Served, local: Turnlog
+    session: Served, local: Turnlog, project: str
 ) -> None:
-    with session.client("default") as client:
+    with session.client(project) as client:
         client.post("/sessions/s/rewind", json={"turns": 1}).raise_for_status()
         client.post("/sessions/s/redo", json={}).raise_for_status()
 
@@ -149,6 +154,7 @@ def test_a_rewind_and_a_redo_tell_what_went_and_what_came_back(
     assert fingerprints[0]["was"] == fingerprints[1]["is"]
 
 
+@on_sqlite
 def test_what_is_not_there_is_refused(local: Turnlog) -> None:
     unknown = local.run("replay", "none")
     place = local.run("replay", "s", "--from", "t9")
@@ -160,6 +166,7 @@ def test_what_is_not_there_is_refused(local: Turnlog) -> None:
     assert local.run("replay", "s", "--limit", "0").code == 2
 
 
+@on_sqlite
 def test_steps_are_told_in_words_of_which_none_can_steer_the_terminal(local: Turnlog) -> None:
     more = ("--event", "--transcript", "--readiness")
     text = local.well("replay", "s").text

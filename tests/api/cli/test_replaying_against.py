@@ -1,5 +1,6 @@
 """`turnlog replay --against`: another harness answers the inputs of a session once more."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.api.batches import (
     said,
     started,
 )
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import Served
 
 MISSPELT = "as I was told"
@@ -49,33 +50,35 @@ TURNS: list[list[Json]] = [
 
 
 @pytest.fixture
-def session(own_server: Served) -> Served:
+def session(server: Served, project: str) -> Served:
     """A server with the session `s`: the demo agent would say otherwise in its third turn."""
     events = [e for number, turn in enumerate(TURNS, 1) for e in (*turn, completed(f"t{number}"))]
-    with own_server.client("default") as client:
+    with server.client(project) as client:
         answer = append(client, "s", batch(1, *events))
         assert answer.status_code == 201, answer.text
-    return own_server
+    return server
 
 
 @pytest.fixture
-def local(session: Served, tmp_path: Path) -> Turnlog:
+def local(session: Served, project: str, tmp_path: Path) -> Turnlog:
     """The command line on that server's database."""
-    return Turnlog(home=tmp_path, database_url=session.database_url)
+    return Turnlog(home=tmp_path, database_url=session.database_url, project=project)
 
 
-def recorded(session: Served) -> list[Json]:
-    with session.client("default") as client:
+def recorded(session: Served, project: str) -> list[Json]:
+    with session.client(project) as client:
         return events_of(client, "s")
 
 
-def test_it_stands_side_by_side_with_what_was_recorded(local: Turnlog, session: Served) -> None:
-    before = recorded(session)
+def test_it_stands_side_by_side_with_what_was_recorded(
+    local: Turnlog, session: Served, project: str
+) -> None:
+    before = recorded(session, project)
 
     done = local.run("replay", "s", "--against", "demo", "--json")
 
     assert done.code == 1, done.errors
-    assert recorded(session) == before
+    assert recorded(session, project) == before
     assert [line["turn_id"] for line in done.documents] == ["t1", "t2", "t3", "t4"]
     assert [line["same"] for line in done.documents] == [True, True, False, True]
     third = done.documents[2]
@@ -85,7 +88,7 @@ def test_it_stands_side_by_side_with_what_was_recorded(local: Turnlog, session: 
     assert third["first_difference"]["again"] == {"kind": "said", "value": 'add gave {"sum":4}.'}
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite"])
+@on_sqlite
 @pytest.mark.parametrize(
     ("tools", "differing"), [("denied", ["t2", "t3"]), ("live", ["t3"]), ("recorded", ["t3"])]
 )
@@ -97,11 +100,11 @@ def test_tools_give_what_they_gave_or_are_denied_or_run(
     assert [line["turn_id"] for line in done.documents if not line["same"]] == differing
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite"])
+@on_sqlite
 def test_from_a_turn_on_the_harness_is_told_what_came_before(
-    session: Served, tmp_path: Path
+    session: Served, project: str, tmp_path: Path
 ) -> None:
-    elsewhere = Turnlog(home=tmp_path)
+    elsewhere = Turnlog(home=tmp_path, project=project)
     done = elsewhere.run(
         "replay", "s", "--against", "demo", "--from", "t4", "--url", session.url, "--json"
     )
@@ -110,7 +113,7 @@ def test_from_a_turn_on_the_harness_is_told_what_came_before(
     assert [line["same"] for line in done.documents] == [True]
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite"])
+@on_sqlite
 def test_for_a_person_it_is_two_columns_and_a_sentence(local: Turnlog) -> None:
     done = local.run("replay", "s", "--against", "demo", "--limit", "3")
 
@@ -119,7 +122,7 @@ def test_for_a_person_it_is_two_columns_and_a_sentence(local: Turnlog) -> None:
     assert f"~ {MISSPELT}" in done.text
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite"])
+@on_sqlite
 def test_what_is_not_there_is_said(local: Turnlog) -> None:
     unknown = local.run("replay", "s", "--against", "nobody")
     assert (unknown.code, "unknown-harness" in unknown.errors) == (2, True)
@@ -128,12 +131,10 @@ def test_what_is_not_there_is_said(local: Turnlog) -> None:
     assert (absent.code, "no-such-turn" in absent.errors) == (1, True)
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite"])
-def test_an_agent_that_cannot_be_told_what_tools_gave_is_not_started(
-    session: Served, tmp_path: Path
-) -> None:
+@on_sqlite
+def test_an_agent_that_cannot_be_told_what_tools_gave_is_not_started(local: Turnlog) -> None:
     more = {"TURNLOG_DEMO_PLAIN": "1"}
-    plain = Turnlog(home=tmp_path, database_url=session.database_url, more=more)
+    plain = replace(local, more=more)
 
     refused = plain.run("replay", "s", "--against", "demo")
     denied = plain.run("replay", "s", "--against", "demo", "--tools", "denied", "--json")

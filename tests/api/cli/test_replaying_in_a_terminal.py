@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.cli.terminal import Terminal, in_terminal
 from tests.api.cli.transcripts import SESSION, sample, written
 from tests.api.serving import Served
@@ -200,14 +200,14 @@ def test_where_nobody_can_step_all_is_written(imported: Turnlog) -> None:
         assert "session-opened" in text
 
 
+@on_sqlite
 def test_a_server_is_stepped_through_and_what_comes_is_seen(
-    own_server: Served, tmp_path: Path
+    server: Served, project: str, tmp_path: Path
 ) -> None:
-    with own_server.client("default") as client:
+    with server.client(project) as client:
         client.post("/sessions", json={"session_id": "s", "title": "first"}).raise_for_status()
-        with in_terminal(
-            Turnlog(home=tmp_path), "replay", "s", "--url", own_server.url
-        ) as terminal:
+        far = Turnlog(home=tmp_path, project=project)
+        with in_terminal(far, "replay", "s", "--url", server.url) as terminal:
             terminal.sees("version 1 of 1")
             terminal.press(RIGHT)
             terminal.sees("that was the last")

@@ -12,8 +12,9 @@ import pytest
 
 from api.cli.program import run
 from api.cli.serving import listening
-from tests.api.cli.command import Running, Turnlog
+from tests.api.cli.command import PATIENCE_S, Running, Turnlog, on_sqlite
 from tests.api.cli.transcripts import SESSION, sample, written
+from tests.databases import DATABASE_KINDS
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
 
@@ -67,6 +68,7 @@ def test_what_a_server_tells_is_what_the_database_tells(
         assert here(*command, "--url", url) == direct
 
 
+@on_sqlite
 def test_a_server_refuses_with_the_code_that_the_database_has(
     served: tuple[Turnlog, Running, str], here: Callable[..., tuple[int, bytes, bytes]]
 ) -> None:
@@ -85,12 +87,12 @@ def test_a_server_refuses_with_the_code_that_the_database_has(
         assert here(*command, "--url", url) == direct
 
 
-@pytest.mark.parametrize("number", STOPS)
+@pytest.mark.parametrize(("database_kind", "number"), zip(DATABASE_KINDS, STOPS, strict=True))
 def test_a_signal_ends_streams_with_a_goodbye_and_the_server_at_once(
     served: tuple[Turnlog, Running, str], number: signal.Signals
 ) -> None:
     _, running, url = served
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
     path = f"/v1/projects/default/sessions/{SESSION}/events/stream?after=0"
     connection.request("GET", path)
     stream = connection.getresponse()
@@ -106,6 +108,7 @@ def test_a_signal_ends_streams_with_a_goodbye_and_the_server_at_once(
     assert ended.errors == f"{number.name}: finishing what runs; once more ends it at once\n"
 
 
+@on_sqlite
 def test_following_a_server_goes_on_where_another_takes_over(
     on_each: Turnlog, tmp_path: Path
 ) -> None:
@@ -153,7 +156,7 @@ def test_something_else_at_the_address_is_no_server_of_ours(turnlog: Turnlog) ->
             connection.recv(65_536)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
             connection.close()
-            _, errors = running.process.communicate(timeout=30)
+            _, errors = running.process.communicate(timeout=PATIENCE_S)
 
     assert running.process.returncode == 2
     assert errors.decode() == f"turnlog: what answers at {url} is no turnlog (not-turnlog)\n"

@@ -1,17 +1,19 @@
 """`turnlog show --subagents`: what those said that a session's calls began, in their places."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.api.batches import append, batch, event, said, started
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import Served
 
 
+@on_sqlite
 def test_what_subagents_said_is_shown_below_the_calls_that_began_them(
-    own_server: Served, tmp_path: Path
+    server: Served, project: str, tmp_path: Path
 ) -> None:
     spawn = event("tool-call-requested", turn_id="t1", tool_call_id="c1", name="task", arguments={})
-    with own_server.client("default") as client:
+    with server.client(project) as client:
         append(client, "main", batch(1, started("t1", "Top?"), spawn, said("t1", "I wait.")))
         above = "main"
         for number in range(1, 6):
@@ -21,12 +23,12 @@ def test_what_subagents_said_is_shown_below_the_calls_that_began_them(
             assert append(client, above, body).status_code == 201
         free = {"parent": {"session_id": "main", "agent_id": "free"}}
         append(client, "other", batch(1, started("t1", "Anything?"), open=free))
-    remote = Turnlog(home=tmp_path)
-    stored = Turnlog(home=tmp_path, database_url=own_server.database_url)
+    remote = Turnlog(home=tmp_path, project=project)
+    stored = replace(remote, database_url=server.database_url)
 
     shown = stored.well("show", "main", "--subagents").text
 
-    assert remote.well("show", "main", "--subagents", "--url", own_server.url).text == shown
+    assert remote.well("show", "main", "--subagents", "--url", server.url).text == shown
     lines = [line.strip() for line in shown.splitlines()]
     places = [
         next(at for at, line in enumerate(lines) if words in line)

@@ -7,7 +7,7 @@ import pytest
 
 from infrastructure.settings import load
 from tests.api.batches import append, batch, event, started
-from tests.api.cli.command import Turnlog
+from tests.api.cli.command import Turnlog, on_sqlite
 from tests.api.serving import Served
 from tests.api.waiting import caught_up
 from tests.infrastructure.followers.watching import begun, spent
@@ -73,12 +73,14 @@ def test_a_broken_index_is_named_also_when_there_is_more_to_put_into_it(
     written.well("doctor")
 
 
+@on_sqlite
 def test_search_can_be_turned_off(written: Turnlog, tmp_path: Path) -> None:
     off = Turnlog(home=tmp_path, database_url=written.database_url, more={"TURNLOG_SEARCH": "off"})
     assert "search-off" in off.run("search", "another").errors
     assert load({"TURNLOG_DATABASE_URL": "sqlite:////x", "TURNLOG_SEARCH": "off"}).search is False
 
 
+@on_sqlite
 def test_doctor_tells_how_far_the_views_are_behind(written: Turnlog) -> None:
     before = written.well("doctor", "--json").document["database"]["views"]
     assert before["usage"]["lag"]["events"] == 6
@@ -87,29 +89,30 @@ def test_doctor_tells_how_far_the_views_are_behind(written: Turnlog) -> None:
     assert after["usage"]["lag"]["events"] == 0
 
 
-def test_a_server_is_asked_the_same(written: Turnlog, own_server: Served, tmp_path: Path) -> None:
-    _ = written
-    asking = Turnlog(home=tmp_path)
-    assert asking.well("usage", "--url", own_server.url, "--json").documents == []
-    assert asking.well("search", "x", "--url", own_server.url, "--json").documents == []
+@on_sqlite
+def test_a_server_is_asked_the_same(server: Served, project: str, tmp_path: Path) -> None:
+    asking = Turnlog(home=tmp_path, project=project)
+    assert asking.well("usage", "--url", server.url, "--json").documents == []
+    assert asking.well("search", "x", "--url", server.url, "--json").documents == []
 
 
+@on_sqlite
 def test_days_bound_a_sessions_usage_with_a_server_and_without(
-    own_server: Served, tmp_path: Path
+    server: Served, project: str, tmp_path: Path
 ) -> None:
     used = [
         event("usage-recorded", turn_id="t1", model=f"m{day}", input_tokens=day, output_tokens=1)
         | {"occurred_at": f"2026-01-0{day}T12:00:00Z"}
         for day in (1, 2, 3)
     ]
-    with own_server.client("default") as client:
+    with server.client(project) as client:
         assert append(client, "s1", batch(1, started("t1"), *used)).status_code == 201
-    caught_up(own_server)
-    on_disk = Turnlog(home=tmp_path, database_url=own_server.database_url)
+    caught_up(server)
+    on_disk = Turnlog(home=tmp_path, database_url=server.database_url, project=project)
     bounded = ("usage", "s1", "--from", "2026-01-02", "--to", "2026-01-02", "--json")
 
     stored = on_disk.well(*bounded).documents
-    asked = on_disk.well(*bounded, "--url", own_server.url).documents
+    asked = on_disk.well(*bounded, "--url", server.url).documents
 
     assert [each["model"] for each in stored] == ["m2"]
     assert asked == stored
