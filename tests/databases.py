@@ -190,7 +190,7 @@ def forced_writes(databases: PostgresqlDatabases) -> Generator[None]:
 def _set_fsync(databases: PostgresqlDatabases, value: str) -> None:
     databases.execute(f"ALTER SYSTEM SET fsync = {value}", "SELECT pg_reload_conf()")
     # The server reloads in its own time; only a new connection tells whether it has.
-    deadline = monotonic() + 10
+    deadline = monotonic() + 60
     while databases.setting("fsync") != value:
         assert monotonic() < deadline, "the server did not reload its settings"
 

@@ -11,7 +11,7 @@ from infrastructure.feeds import Feed, Feeds, Page, Piece, together
 
 NAME = ("p", "s")
 PAGE = 10
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Log:

@@ -48,7 +48,7 @@ class Follower:
 
     def wait_for(self, count: int) -> list[tuple[str, int]]:
         """Return the next `count` facts; the server's own transactions may hold them back."""
-        deadline = monotonic() + 10
+        deadline = monotonic() + 60
         before = len(self.seen)
         while len(self.seen) < before + count:
             assert monotonic() < deadline

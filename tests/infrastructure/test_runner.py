@@ -40,10 +40,10 @@ def one_group(store: Store) -> Generator[None]:
 
     def hold(_: Attempt) -> None:
         reached.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
 
     held = store.runner.submit(hold)
-    assert reached.wait(10)
+    assert reached.wait(60)
     try:
         yield
     finally:
@@ -162,7 +162,7 @@ def test_a_runner_that_closes_waits_for_what_a_caller_runs_by_itself(store: Stor
 
     def slow(_: Attempt) -> None:
         reached.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         order.append("done")
 
     def close() -> None:
@@ -171,7 +171,7 @@ def test_a_runner_that_closes_waits_for_what_a_caller_runs_by_itself(store: Stor
 
     threads = [Thread(target=store.runner.run, args=(slow,)), Thread(target=close)]
     threads[0].start()
-    assert reached.wait(10)
+    assert reached.wait(60)
     threads[1].start()
     threads[1].join(0.2)
     go_on.set()

@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 360, "height": 640}
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000
 REFUSED = "Failed to load resource"
 """What Chromium itself writes of an answer that is a problem, which some tests want."""
 

@@ -26,8 +26,8 @@ from infrastructure.harness.port import (
 )
 
 AGENTS = Path(__file__).with_name("agents")
-TIMEOUTS = Timeouts(start_s=20, first_output_s=20, idle_s=20, total_s=60)
-WAIT_S = 20
+TIMEOUTS = Timeouts(start_s=60, first_output_s=60, idle_s=60, total_s=180)
+WAIT_S = 60
 Step: TypeAlias = Mapping[str, Any]
 OPTIONS: list[JsonValue] = [
     {"optionId": "always", "name": "Always", "kind": "allow_always"},
@@ -84,7 +84,7 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that nobody tells."""
     async with asyncio.timeout(WAIT_S):
         while not condition():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.01)  # what is waited for has other processes to do it
 
 
 def puppet(

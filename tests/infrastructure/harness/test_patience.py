@@ -17,6 +17,7 @@ from tests.infrastructure.harness.stage import (
     harnesses,
     play,
     puppet,
+    steps,
 )
 
 pytestmark = pytest.mark.anyio
@@ -24,6 +25,14 @@ pytestmark = pytest.mark.anyio
 SHORT = 0.3
 ASK = {"toolCall": {"toolCallId": "c"}, "options": OPTIONS}
 LIMITS = Timeouts(first_output_s=5, idle_s=20, total_s=60)
+LONG = 10_000.0
+
+
+def let_pass(seconds: float) -> None:
+    """Have the loop's clock go on: how long an agent really takes must not matter."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    loop.time = lambda: time() + seconds  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("how", [{"init": "hang"}, {"new": "hang"}])
@@ -50,38 +59,48 @@ async def test_an_agent_that_does_not_begin_is_ended(
 async def test_a_silent_agent_is_given_up_and_what_came_is_known(
     tmp_path: Path, limit: str, first: list[dict[str, object]], code: str
 ) -> None:
-    definition = puppet(timeouts=replace(TIMEOUTS, **{limit: SHORT}))
+    long = Timeouts(start_s=60, first_output_s=LONG, idle_s=LONG, total_s=LONG)
+    definition = puppet(timeouts=replace(long, **{limit: LONG / 100}))
 
     async with harness(tmp_path, definition) as agent:
+        ear = Ear()
+        playing = asyncio.create_task(agent.prompt(steps(*first, {"hang": True}), ear))
+        await ear.until(lambda: len(ear.heard) == len(first))
+        while not playing.done():
+            let_pass(LONG / 50)
+            await asyncio.sleep(0.01)
         with pytest.raises(HarnessFailed) as failed:
-            await play(agent, *first, {"hang": True})
+            await playing
         assert not agent.alive
 
     assert (failed.value.code, failed.value.received) == (code, bool(first))
 
 
 async def test_a_steady_agent_is_not_idle(tmp_path: Path) -> None:
-    definition = puppet(timeouts=replace(TIMEOUTS, idle_s=1.0))
+    definition = puppet(timeouts=replace(TIMEOUTS, idle_s=LONG, total_s=9 * LONG))
+    script = [{"pause": 0.1, "say": "x"} for _ in range(5)]
 
     async with harness(tmp_path, definition) as agent:
-        _, ear = await play(agent, *({"pause": 0.3, "say": "x"} for _ in range(5)))
+        ear = Ear()
+        playing = asyncio.create_task(agent.prompt(steps(*script), ear))
+        while (seen := len(ear.said)) < len(script):
+            await ear.until(lambda: len(ear.said) > seen)
+            let_pass(LONG / 2)
+        await playing
 
     assert ear.said == "xxxxx"
 
 
 async def test_the_time_that_a_person_takes_does_not_count(tmp_path: Path) -> None:
-    definition = puppet(
-        timeouts=replace(TIMEOUTS, first_output_s=10, idle_s=SHORT, total_s=4 * SHORT)
-    )
-
-    async with harness(tmp_path, definition) as agent:
+    async with harness(tmp_path, puppet()) as agent:
         ear = Ear()
-        playing = asyncio.create_task(play(agent, {"ask": ASK}, {"say": "on"}, ear=ear))
+        playing = asyncio.create_task(agent.prompt(steps({"ask": ASK}, {"say": "on"}), ear))
         await ear.until(lambda: len(ear.questions) == 1)
-        done, _ = await asyncio.wait({playing}, timeout=6 * SHORT)
-        assert not done
+        let_pass(LONG)
+        await asyncio.sleep(0.01)
+        assert not playing.done()
         assert await agent.answer(ear.questions[0].permission_id, Answer(verdict="approved"))
-        ended, _ = await playing
+        ended = await playing
 
     assert ended.stop_reason == "completed"
 

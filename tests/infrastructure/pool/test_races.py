@@ -185,6 +185,6 @@ async def test_who_waits_for_an_end_that_is_over_does_not_wait_for_the_successor
     new = await desk.begun(A, FakeHarness(slow=True))
     desk.pool.let_go(new, "request")
 
-    await asyncio.wait_for(desk.pool.release(old, "not-parked"), 1)
+    await asyncio.wait_for(desk.pool.release(old, "not-parked"), 30)
 
     assert desk.pool.counts().ending == 1
