@@ -17,8 +17,8 @@ from tests.databases import (
 )
 from tests.measuring import MEASURE, Measuring
 
-# A change is judged by the same examples each time; whoever works on it meets new ones.
-settings.register_profile("ci", derandomize=True)
+# A change is judged by the same examples each time; whoever works on it meets new ones, and more.
+settings.register_profile("ci", derandomize=True, max_examples=50)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 

@@ -103,7 +103,7 @@ def made(done: Outcome | None) -> list[Changes] | None:
     return None if done is None else done.changes
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_a_batch_needs_is_looked_up_before_it(seed: int) -> None:
     state, speaker = folded(OPENED, started(), ended()), Speaker(seed)

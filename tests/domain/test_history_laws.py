@@ -436,5 +436,5 @@ def chained(start: bytes, digests: Sequence[bytes | None]) -> bytes:
 @pytest.mark.law
 def test_what_is_in_sight_is_what_a_plain_list_has() -> None:
     run_state_machine_as_test(
-        Histories, settings=settings(max_examples=75, stateful_step_count=50, deadline=None)
+        Histories, settings=settings(max_examples=30, stateful_step_count=50, deadline=None)
     )

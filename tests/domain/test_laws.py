@@ -36,7 +36,7 @@ from tests.scenario import (
     started,
 )
 
-COUNT: Final = settings(max_examples=75, deadline=None, derandomize=True)
+COUNT: Final = settings(max_examples=40, deadline=None, derandomize=True)
 
 NOW: Final = "now"
 """Stands for the turn that runs when the step is tried; one is begun if none does."""
@@ -214,10 +214,14 @@ class Step:
     producer: ProducerStamp | None
 
 
+SOME: Final = st.lists(EVENTS, min_size=1, max_size=4)
+REWIND: Final = st.lists(REWINDS, max_size=1)
+
+
 @st.composite
 def batches(draw: st.DrawFn) -> Step:
-    events = draw(st.lists(EVENTS, min_size=1, max_size=4))
-    rewinds = draw(st.lists(REWINDS, max_size=1)) if draw(st.booleans()) else []
+    events = draw(SOME)
+    rewinds = draw(REWIND) if draw(st.booleans()) else []
     epoch = draw(st.sampled_from([1, 1, 2]))
     producer = ProducerStamp(
         producer_id="gateway", epoch=epoch, sequence=draw(st.sampled_from([1, 1, 2, 3]))
@@ -239,7 +243,7 @@ SINGLE = st.one_of(
     EVENTS.map(lambda event: Step(commands=(record(event),), producer=RUNNER)),
     EVENTS.map(lambda event: Step(commands=(record(event, imported=True),), producer=None)),
 )
-IMPORTS = st.lists(EVENTS, min_size=1, max_size=4).map(
+IMPORTS = SOME.map(
     lambda events: Step(
         commands=tuple(record(event, imported=True) for event in events), producer=None
     )

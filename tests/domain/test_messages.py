@@ -3,6 +3,8 @@
 import pytest
 
 from domain import events as e
+from domain.decide import decide
+from domain.evolve import evolve, fold
 from domain.messages import Author, Message, texts
 from domain.pieces import pieces_of
 from domain.place import RECORDS_A_MESSAGE
@@ -15,6 +17,8 @@ from tests.scenario import (
     folded,
     given,
     message,
+    record,
+    recorded,
     returned,
     said,
     started,
@@ -96,10 +100,13 @@ def test_a_partial_message_can_be_replaced_a_bounded_number_of_times() -> None:
 def test_a_partial_message_that_calls_keep_joining_is_closed_in_the_end() -> None:
     history = (OPENED, started(), said("a", message_id="m", partial=True))
     calls = [called(f"c{number}") for number in range(2 * RECORDS_A_MESSAGE - 1)]
-    given(*history, *calls[:-1]).when(said("ab", message_id="m")).then(said("ab", message_id="m"))
-    given(*history, *calls).when(said("ab", message_id="m")).then_refused(
-        MessageClosed, "message", "message_id"
-    )
+    facts = recorded(*history, *calls)
+    state, whole = fold(facts[:-1]), record(said("ab", message_id="m"))
+    assert [decided.event for decided in decide(state, whole)] == [said("ab", message_id="m")]
+    state.apply(evolve(state, facts[-1]))
+    with pytest.raises(MessageClosed) as caught:
+        decide(state, whole)
+    assert caught.value.at == ("message", "message_id")
 
 
 def test_a_fact_that_says_nothing_brings_no_pieces() -> None:

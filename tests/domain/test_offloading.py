@@ -279,7 +279,7 @@ bodies = st.dictionaries(
 ) | st.fixed_dictionaries({"messages": st.lists(messages, max_size=3)})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bodies, st.booleans())
 def test_the_whole_always_comes_back_and_what_is_stored_is_small(
     value: dict[str, Any], spaced: bool

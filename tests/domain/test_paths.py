@@ -30,7 +30,7 @@ from domain.paths import (
 from domain.positions import position_of, standing_at
 from domain.state import ROOT, Branch, Head, Position
 
-LAW: Final = settings(max_examples=60, deadline=None)
+LAW: Final = settings(max_examples=30, deadline=None)
 Step: TypeAlias = tuple[int, int]
 
 

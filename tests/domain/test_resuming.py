@@ -100,7 +100,7 @@ def assert_resumes(facts: Sequence[Recorded]) -> int:
     return len(checkpoints)
 
 
-@settings(COUNT, max_examples=60)
+@settings(COUNT, max_examples=30)
 @given(HISTORIES)
 def test_whatever_came_before_a_checkpoint_need_not_be_folded(history: list[Step]) -> None:
     assert_resumes(grown(history).facts)

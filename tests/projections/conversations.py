@@ -107,7 +107,8 @@ _TURNS: Final = st.integers(0, 4)
 @st.composite
 def _turn(draw: st.DrawFn, turn_id: str) -> list[e.Fact]:
     asked = draw(_ASKED)
-    end = draw(st.sampled_from([ended(turn_id), interrupted(turn_id)]))
+    ends: list[e.Fact] = [ended(turn_id), interrupted(turn_id)]
+    end = draw(st.sampled_from(ends))
     return [
         e.TurnStarted(turn_id=turn_id, messages=(_message("user", asked),)),
         *draw(_steps(turn_id)),

@@ -20,7 +20,7 @@ from domain.lanes.keys import (
 from domain.lanes.source import CHAT_TYPES, Source
 from domain.lanes.whatsapp import Aliases, aliases_of, canonical
 
-MANY = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=50, deadline=None)
 IDS = ["a", "b", "1", "", ":", "%", "~", "a:b", "b:1", "a%3Ab", "a%", "%3A", "main", "v2"]
 PEOPLE = st.sampled_from(["1", "12", "a", "b", "a:b", "+1@lid", "@lid", "%3A"])
 TEXTS = st.text(":%3A~a", max_size=4)

@@ -58,7 +58,7 @@ SAID = {
 SOURCES = st.builds(Source, **SAID)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(source=SOURCES)
 def test_what_is_written_of_a_source_is_read_as_the_same_source(source: Source) -> None:
     assert read_source(source_json(source)) == source

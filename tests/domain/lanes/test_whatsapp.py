@@ -19,7 +19,7 @@ from domain.lanes.whatsapp import (
 )
 from domain.refusals import InvalidValue
 
-MANY = settings(max_examples=75, deadline=None)
+MANY = settings(max_examples=40, deadline=None)
 IDS = st.text("12a+:@ _", max_size=4)
 PAIRS = st.lists(st.tuples(IDS, IDS), max_size=5)
 
