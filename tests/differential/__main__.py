@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.differential.journeys import JOURNEYS
-from tests.differential.results import results
+from tests.differential.results import Results
+from tests.differential.server import starter
 from tests.differential.table import table
 from tests.differential.ways import WAYS
 
@@ -20,9 +21,10 @@ def main() -> int:
     """Print the table."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        results(Path(folder), lambda _: JOURNEYS, WAYS) as walked,
+        starter() as starting,
         ThreadPoolExecutor(2) as two,
     ):
+        walked = Results(Path(folder), starting, lambda _: JOURNEYS, WAYS)
         found = {way.name: left for way, left in zip(WAYS, two.map(walked.of, WAYS), strict=True)}
     written, wrong = table(JOURNEYS, WAYS, found)
     sys.stdout.write(f"{written}\n\n")

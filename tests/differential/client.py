@@ -48,7 +48,7 @@ class Client:
         if isinstance(step, Aside):
             self._say_aside(http, step)
             return
-        if self._way.between == "emptied" and self._way.disturbs(self._requests):
+        if self._way.between == "emptied" and self.is_disturbed:
             self._empty(http)
         self._requests += 1
         match step:
@@ -57,6 +57,11 @@ class Client:
             case Decide():
                 self._decide(http, step)
         self._wait_until(lambda: self._is_quiet(http))
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Tell whether something is to happen before the next request."""
+        return self._way.disturbs(self._requests)
 
     def _say_aside(self, http: httpx.Client, step: Aside) -> None:
         """Record what is said to others, as a gateway does."""

@@ -5,15 +5,19 @@ another one, or waits.
 """
 
 import fcntl
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Final
 
 from tests.differential.journeys import Journey
-from tests.differential.server import starter
+from tests.differential.server import Starter
 from tests.differential.walking import NewDatabase, Walked, walk
 from tests.differential.ways import Way
+
+
+def sqlite_in(folder: Path) -> str:
+    """Return the URL of a new database in a folder."""
+    return f"sqlite:///{folder / 'journeys.db'}"
 
 
 class Results:
@@ -22,12 +26,15 @@ class Results:
     def __init__(
         self,
         folder: Path,
+        starter: Starter,
         journeys: Callable[[Way], Sequence[Journey]],
         ways: Sequence[Way],
-        database: NewDatabase,
+        database: NewDatabase = sqlite_in,
     ) -> None:
         """Take which journeys are walked by which ways; `folder` is the processes' own."""
+        folder.mkdir(exist_ok=True)
         self._folder: Final = folder
+        self._starter: Final = starter
         self._journeys: Final = journeys
         self._ways: Final = ways
         self._database: Final = database
@@ -66,29 +73,11 @@ class Results:
 
     def _walked(self, way: Way) -> str:
         journeys = self._journeys(way)
-        with starter() as starting:
-            found = walk(journeys, way, starting, self._folder / _key(way), self._database)
+        found = walk(journeys, way, self._starter, self._folder / _key(way), self._database)
         return "\n".join(found[journey.name].written() for journey in journeys)
 
     def _path(self, way: Way) -> Path:
         return self._folder / f"{_key(way)}.lines"
-
-
-def sqlite_in(folder: Path) -> str:
-    """Return the URL of a new database in a folder."""
-    return f"sqlite:///{folder / 'journeys.db'}"
-
-
-@contextmanager
-def results(
-    folder: Path,
-    journeys: Callable[[Way], Sequence[Journey]],
-    ways: Sequence[Way],
-    database: NewDatabase = sqlite_in,
-) -> Generator[Results]:
-    """Give what is left of journeys that are walked when they are asked for."""
-    folder.mkdir(exist_ok=True)
-    yield Results(folder, journeys, ways, database)
 
 
 def _locked(lock: IO[str], *, wait: bool) -> bool:

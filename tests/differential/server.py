@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from time import monotonic
-from typing import Final
+from typing import IO, Final
 
 from infrastructure.harness.process_table import look_up
 from tests.differential.journeys import Json
@@ -20,38 +21,50 @@ _ROOT: Final = Path(__file__).parents[2]
 
 
 class Starter:
-    """What starts servers; see `tests.differential.starter`."""
+    """What starts servers, one at a time; see `tests.differential.starter`."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        """Take the process that starts them."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._input = process.stdin
-        self._output = process.stdout
+    def __init__(self, end: ExitStack) -> None:
+        """Take what ends the process that starts them, which is there from its first use on."""
+        self._end: Final = end
+        self._one_at_a_time: Final = Lock()
 
     def start(self, environment: dict[str, str], errors: Path) -> tuple[int, str]:
         """Return a server's process id and its address."""
+        with self._one_at_a_time:
+            return self._start(environment, errors)
+
+    def _start(self, environment: dict[str, str], errors: Path) -> tuple[int, str]:
         asked = {"environment": environment, "errors": str(errors)}
-        self._input.write(f"{json.dumps(asked)}\n")
-        self._input.flush()
-        pid, said = self._output.readline(), self._output.readline()
+        to, of = self._pipes
+        to.write(f"{json.dumps(asked)}\n")
+        to.flush()
+        pid, said = of.readline(), of.readline()
         why = errors.read_text() if errors.exists() else "it cannot even be loaded"
         assert said, f"the server did not start: {why}"
         return int(pid), json.loads(said)["url"]
+
+    @cached_property
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        # It loads everything, which takes longer than many a journey.
+        process = self._end.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.differential.starter"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=_ROOT,
+            )
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        return process.stdin, process.stdout
 
 
 @contextmanager
 def starter() -> Generator[Starter]:
     """Give what starts servers, until the end of the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.differential.starter"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=_ROOT,
-    )
-    with process:
-        yield Starter(process)
+    with ExitStack() as end:
+        yield Starter(end)
 
 
 class Serving:

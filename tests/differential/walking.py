@@ -112,15 +112,15 @@ def _walk(journeys: Sequence[Journey], way: Way, server: Serving) -> dict[str, W
         while going:
             each(Client.go_on, going)
             going = [client for client in clients if client.left]
-            if way.between == "killed" and not _all_wait(going):
+            if way.between == "killed" and any(map(_is_killed_before, going)):
                 server.kill_and_restart()
     received, made = server.received(), server.made()
     with _talking(server) as http:
         return {journey.name: _left(http, journey, received, made, server) for journey in journeys}
 
 
-def _all_wait(going: Sequence[Client]) -> bool:
-    return all(isinstance(client.left[0], LetExpire) for client in going)
+def _is_killed_before(client: Client) -> bool:
+    return client.is_disturbed and not isinstance(client.left[0], LetExpire)
 
 
 def _left(
