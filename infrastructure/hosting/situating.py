@@ -11,18 +11,13 @@ from typing import Any, Final
 from domain import commands as c
 from domain import events as e
 from domain.canonical import canonical
-from domain.configuration import differing
 from domain.decide_gate import resolve_gate
 from domain.dispatch.kinds import PURE_ANSWERS, WITH_PRIOR
 from domain.dispatch.situation import (
     Answers,
     Claim,
-    Config,
     ContinuedBy,
-    Lacks,
     Policies,
-    Seat,
-    SeatState,
     Situation,
     Standing,
     Told,
@@ -39,16 +34,11 @@ from domain.state import GONE, Gate, Head, State, Turn
 from domain.state import Seat as SeatRecord
 from infrastructure import runs
 from infrastructure.command_handler import CommandHandler, Target
-from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
+from infrastructure.hosting.asking import Ask, Wanted
 from infrastructure.hosting.compared import Compared
-from infrastructure.hosting.looking import (
-    aside_since_pin,
-    kept_seats,
-    moved_since_claim,
-    moved_since_pin,
-    subagents_run,
-)
+from infrastructure.hosting.looking import moved_since_claim, moved_since_pin, subagents_run
 from infrastructure.hosting.priors import compared_prior
+from infrastructure.hosting.seating import differing_facets, memory_of, seat_for, seat_of
 from infrastructure.reading.facts import fact_at
 from infrastructure.run_rows import FIND
 from infrastructure.runner import Attempt
@@ -61,12 +51,6 @@ _WORST: Final[tuple[Answers, ...]] = (
     "open",
     "same-again",
 )
-_STATES: Final[dict[str, SeatState]] = {
-    "busy": "busy",
-    "idle": "idle",
-    "awaiting_approval": "awaiting",
-    "gone": "busy",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +121,13 @@ def situate(
     compared = None
     if ask.prior is not None and ask.shape.kind in WITH_PRIOR:
         compared = compared_prior(attempt.connection, target, ask.prior, rewind=ask.rewind)
-    seat, kept = _seat_of(attempt, key, state, ask)
+    seat, kept = seat_of(attempt, key, state, ask)
     moved = (
         []
         if seat is None or seat.pin_version is None
         else moved_since_pin(attempt.connection, key, head, seat)
     )
-    lacks, asides = _lacking(attempt, key, ask, seat, moved)
+    lacks, asides = memory_of(attempt, key, ask, seat, moved)
     turn = None if head.turn_id is None else state.turns.get(head.turn_id)
     wanted = (
         ask.config if isinstance(ask.config, Wanted) else ask.config(attempt.connection, key, head)
@@ -160,7 +144,7 @@ def situate(
         gates_open=bool(waiting),
         rewind=ask.rewind is not None,
         prior="absent" if compared is None else _prior(compared, after, ask),
-        seat=_seat(seat, ask, lacks, _config(seat, wanted, facets)),
+        seat=seat_for(seat, ask, lacks, wanted, facets),
         policies=_policies(attempt, target, head, ask),
         continued_by=_continued_by(turn, run, ask, now),
         told=Told(
@@ -169,7 +153,7 @@ def situate(
             claimed_version=ask.claim.history_version if ask.claim else None,
             history_version=head.history_version,
             pinned_version=seat.pin_history_version if seat else None,
-            facets=_facets(wanted, facets),
+            facets=differing_facets(wanted, facets),
             difference=None if compared is None else compared.difference,
             asides=len(asides),
         ),
@@ -382,81 +366,3 @@ def _prior(compared: Compared, after: Head, ask: Ask) -> PriorWord:
     if compared.word == "behind" and ask.queue_id is not None:
         return "window"  # what it waited for is no divergence: its client could not know of it
     return compared.word
-
-
-def _seat_of(
-    attempt: Attempt, key: int, state: State, ask: Ask
-) -> tuple[SeatRecord | None, Sequence[SeatRecord]]:
-    """Return the seat to look at, and all that are kept if another than the asker's is meant."""
-    if ask.seat is not None:
-        known = state.seats.get(ask.seat.seat_id)
-        if known is not None and known.state != "gone":
-            return known, ()
-    kept = kept_seats(attempt.connection, key)
-    mine = [seat for seat in kept if seat.owner == ask.owner]
-    return next(iter(mine or kept), None), kept
-
-
-def _lacking(
-    attempt: Attempt, key: int, ask: Ask, seat: SeatRecord | None, moved: Sequence[Any]
-) -> tuple[Lacks, Sequence[Message]]:
-    """Return what a seat's memory lacks, and what its harness has to be told to have all of it.
-
-    Runners that keep harnesses of their own are not asked to tell them anything but what is new.
-    """
-    held = None if seat is None else _held(seat, ask)
-    if seat is None or seat.pin_version is None or not _is_as_held(seat, held):
-        return "more", ()
-    if not moved:
-        return "nothing", ()
-    if not ask.hosted or held is None or held.busy or not held.alive:
-        return "more", ()
-    asides = aside_since_pin(attempt.connection, key, seat, moved)
-    if asides is None:
-        return "more", ()
-    return ("asides" if asides else "nothing"), asides
-
-
-def _held(seat: SeatRecord, ask: Ask) -> HeldSeat | None:
-    return ask.seat if ask.seat is not None and ask.seat.seat_id == seat.seat_id else None
-
-
-def _seat(seat: SeatRecord | None, ask: Ask, lacks: Lacks, config: Config) -> Seat | None:
-    if seat is None:
-        return None
-    held = _held(seat, ask)
-    return Seat(
-        state="busy" if held is not None and held.busy else _STATES[seat.state],
-        ours=seat.owner == ask.owner,
-        life="unnamed" if held is None else "alive" if held.alive else "died",
-        lacks=lacks,
-        config=config,
-        credentials="ok" if held is None else held.credentials,
-    )
-
-
-def _is_as_held(seat: SeatRecord, held: HeldSeat | None) -> bool:
-    """Tell whether the log has the pin that the holder has: no other database, nor anybody else's.
-
-    What a harness did while it waited is recorded with a later pin.
-    """
-    if held is None or held.pin is None or seat.pin_history_version is None:
-        return True
-    version, fingerprint = held.pin
-    if version == seat.pin_history_version:
-        return seat.pin_fingerprint is not None and fingerprint == seat.pin_fingerprint.hex()
-    return seat.state == "awaiting_approval" and version < seat.pin_history_version
-
-
-def _config(seat: SeatRecord | None, wanted: Wanted, facets: Mapping[str, str]) -> Config:
-    if seat is None:
-        return "unstated"
-    if wanted.facets and facets:
-        return "differs" if differing(facets, wanted.facets) else "equal"
-    if wanted.fingerprint is None or seat.config_fingerprint is None:
-        return "unstated"
-    return "equal" if wanted.fingerprint == seat.config_fingerprint else "differs"
-
-
-def _facets(wanted: Wanted, facets: Mapping[str, str]) -> tuple[str, ...]:
-    return differing(facets, wanted.facets) if facets and wanted.facets else ()
