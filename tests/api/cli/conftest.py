@@ -6,13 +6,21 @@ from pathlib import Path
 import pytest
 
 from tests.api.cli.command import Turnlog
-from tests.databases import PostgresqlDatabases
+from tests.databases import PostgresqlDatabases, SqliteDatabases
 
 
 @pytest.fixture
-def turnlog(tmp_path: Path) -> Turnlog:
+def newcomer(tmp_path: Path) -> Turnlog:
     """The command line of somebody who has never used it: there is no database yet."""
     return Turnlog(home=tmp_path)
+
+
+@pytest.fixture
+def turnlog(tmp_path: Path, sqlite: SqliteDatabases) -> Iterator[Turnlog]:
+    """The command line of somebody who has recorded nothing yet in a database of their own."""
+    url = sqlite.ready()
+    yield Turnlog(home=tmp_path, database_url=url)
+    sqlite.drop(url)
 
 
 @pytest.fixture

@@ -87,10 +87,10 @@ def test_the_doctor_tells_settings_with_their_source_and_the_database(
     assert found["memory"].keys() == {"budget_mb", "used_mb"}
 
 
-def test_the_doctor_makes_no_database(turnlog: Turnlog, tmp_path: Path) -> None:
+def test_the_doctor_makes_no_database(newcomer: Turnlog, tmp_path: Path) -> None:
     more = {"TURNLOG_POOL_MEMORY_BUDGET": "plenty", "TURNLOG_POOL_PRESSURE_BATCH": "3"}
 
-    found = replace(turnlog, more=more).well("doctor").text
+    found = replace(newcomer, more=more).well("doctor").text
 
     assert "note: TURNLOG_POOL_MEMORY_BUDGET says nothing known: auto holds" in found
     assert "TURNLOG_POOL_PRESSURE_BATCH says" not in found
@@ -115,29 +115,29 @@ def test_a_database_that_does_not_flush_is_unfit(tmp_path: Path, database_url: s
     )
 
 
-def test_the_schema_is_upgraded_as_often_as_one_likes(turnlog: Turnlog) -> None:
-    first = turnlog.well("db", "upgrade", "--json").document
-    second = turnlog.well("db", "upgrade", "--json").document
+def test_the_schema_is_upgraded_as_often_as_one_likes(newcomer: Turnlog) -> None:
+    first = newcomer.well("db", "upgrade", "--json").document
+    second = newcomer.well("db", "upgrade", "--json").document
 
     assert first == second
     assert first["schema"]
 
 
-def test_a_schema_of_a_later_build_is_left_alone(turnlog: Turnlog, tmp_path: Path) -> None:
-    turnlog.well("db", "upgrade")
+def test_a_schema_of_a_later_build_is_left_alone(newcomer: Turnlog, tmp_path: Path) -> None:
+    newcomer.well("db", "upgrade")
     file = tmp_path / ".local" / "share" / "turnlog" / "turnlog.db"
     later = Turnlog(home=tmp_path, database_url=f"sqlite:///{file}")
     change(later, "UPDATE alembic_version SET version_num = '9999'")
 
-    upgraded, listed = turnlog.run("db", "upgrade"), turnlog.run("sessions")
+    upgraded, listed = newcomer.run("db", "upgrade"), newcomer.run("sessions")
 
     assert (upgraded.code, listed.code) == (2, 2)
     assert "upgrade turnlog (unfit-database)" in upgraded.errors
     assert "upgrade turnlog (unfit-database)" in listed.errors
 
 
-def test_help_and_version_come_without_the_heavy_libraries(turnlog: Turnlog) -> None:
-    watched = Turnlog(home=turnlog.home, more={"PYTHONPROFILEIMPORTTIME": "1"})
+def test_help_and_version_come_without_the_heavy_libraries(newcomer: Turnlog) -> None:
+    watched = Turnlog(home=newcomer.home, more={"PYTHONPROFILEIMPORTTIME": "1"})
 
     for command in ("--help", "version"):
         imported = watched.run(command).errors

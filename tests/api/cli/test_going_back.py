@@ -44,6 +44,15 @@ def embedded(turnlog: Turnlog, sqlite: SqliteDatabases) -> Turnlog:
     return replace(turnlog, database_url=url)
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory, sqlite: SqliteDatabases) -> Turnlog:
+    """The same for tests that change nothing."""
+    url = sqlite.ready()
+    with opened(url) as store:
+        store.append([*turn("t1"), *turn("t2")], "s")
+    return Turnlog(home=tmp_path_factory.mktemp("home"), database_url=url)
+
+
 @pytest.fixture
 def running(written: Turnlog, database_url: str) -> Turnlog:
     """The same with a turn that runs."""
@@ -136,14 +145,14 @@ def test_a_turn_that_runs_is_interrupted_only_if_that_is_asked_for(running: Turn
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
-    embedded: Turnlog,
+    unchanged: Turnlog,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     arguments: list[str],
     code: str,
     exit_code: int,
 ) -> None:
-    for name, value in embedded.environment.items():
+    for name, value in unchanged.environment.items():
         monkeypatch.setenv(name, value)
 
     assert run(arguments) == exit_code

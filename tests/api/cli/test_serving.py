@@ -14,9 +14,6 @@ from api.cli.program import run
 from api.cli.serving import listening
 from tests.api.cli.command import PATIENCE_S, Running, Turnlog, on_sqlite
 from tests.api.cli.transcripts import SESSION, sample, written
-from tests.databases import DATABASE_KINDS
-
-STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
 @pytest.fixture
@@ -87,7 +84,9 @@ def test_a_server_refuses_with_the_code_that_the_database_has(
         assert here(*command, "--url", url) == direct
 
 
-@pytest.mark.parametrize(("database_kind", "number"), zip(DATABASE_KINDS, STOPS, strict=True))
+@pytest.mark.parametrize(
+    ("database_kind", "number"), [("sqlite", signal.SIGTERM), ("postgresql", signal.SIGINT)]
+)
 def test_a_signal_ends_streams_with_a_goodbye_and_the_server_at_once(
     served: tuple[Turnlog, Running, str], number: signal.Signals
 ) -> None:
@@ -162,11 +161,11 @@ def test_something_else_at_the_address_is_no_server_of_ours(turnlog: Turnlog) ->
     assert errors.decode() == f"turnlog: what answers at {url} is no turnlog (not-turnlog)\n"
 
 
-def test_the_main_job_is_one_command_that_can_be_run_again(turnlog: Turnlog) -> None:
-    first = turnlog.well("demo", "--no-serve").text
-    with turnlog.running("demo", "--port", "0", "--json") as running:
+def test_the_main_job_is_one_command_that_can_be_run_again(newcomer: Turnlog) -> None:
+    first = newcomer.well("demo", "--no-serve").text
+    with newcomer.running("demo", "--port", "0", "--json") as running:
         told = running.document()
-        shown = turnlog.well("show", SESSION, "--url", told["url"]).text
+        shown = newcomer.well("show", SESSION, "--url", told["url"]).text
         ended = running.end(signal.SIGINT)
 
     assert f"turnlog show {SESSION}" in first
@@ -176,11 +175,13 @@ def test_the_main_job_is_one_command_that_can_be_run_again(turnlog: Turnlog) -> 
     assert ended.code == 0
 
 
-def test_a_server_and_commands_share_an_embedded_database(turnlog: Turnlog, tmp_path: Path) -> None:
-    with turnlog.running("serve", "--port", "0", "--json") as running:
+def test_a_server_and_commands_share_an_embedded_database(
+    newcomer: Turnlog, tmp_path: Path
+) -> None:
+    with newcomer.running("serve", "--port", "0", "--json") as running:
         url = running.document()["url"]
-        turnlog.well("import", written(tmp_path, "s1", "hello"))
-        listed = turnlog.well("sessions", "--json", "--url", url)
+        newcomer.well("import", written(tmp_path, "s1", "hello"))
+        listed = newcomer.well("sessions", "--json", "--url", url)
         running.end(signal.SIGTERM)
 
     assert [json.loads(line)["session_id"] for line in listed.out.splitlines()] == ["s1"]
