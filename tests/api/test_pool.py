@@ -47,9 +47,19 @@ class FewSeats:
 @pytest.fixture
 def keeping(server: Served) -> Iterator[None]:
     """The server keeps a harness."""
-    server.log.live_pool = FewSeats()
+    yield from _with_pool(server, FewSeats())
+
+
+@pytest.fixture
+def keeping_nothing(server: Served) -> Iterator[None]:
+    """The server runs no turns."""
+    yield from _with_pool(server, None)
+
+
+def _with_pool(server: Served, pool: FewSeats | None) -> Iterator[None]:
+    own, server.log.live_pool = server.log.live_pool, pool
     yield
-    server.log.live_pool = None
+    server.log.live_pool = own
 
 
 def seats_of(client: httpx.Client, **query: str | int) -> list[Json]:
@@ -114,6 +124,7 @@ def test_what_came_of_looking_after_the_memory_is_told_in_mib() -> None:
     }
 
 
+@pytest.mark.usefixtures("keeping_nothing")
 def test_turns_of_the_last_day_are_counted_by_path_and_reason(client: httpx.Client) -> None:
     told(client, "a", 1, *cold("t1", reason="no-seat"), *warm("t2"), *warm("t3"))
     told(client, "b", 1, *cold("t1", "seat-2", path="evicted", reason="history"))
@@ -128,6 +139,7 @@ def test_turns_of_the_last_day_are_counted_by_path_and_reason(client: httpx.Clie
     }
 
 
+@pytest.mark.usefixtures("keeping_nothing")
 def test_an_empty_pool_is_no_problem(client: httpx.Client) -> None:
     found = client.get("/pool").json()
     assert (found["seats"], found["next_cursor"], found["process"]) == ([], None, None)
