@@ -131,7 +131,7 @@ def test_a_result_that_comes_after_its_turn_stays_out_of_sight() -> None:
 
 
 def test_a_call_is_counted_on_from_those_of_its_id_before_a_checkpoint() -> None:
-    again = (called(), returned(), called(), asked(call="c1", tool="read"))
+    again = (called(), returned(), called(), asked(call="c1", tool="read"), called("c2"))
     facts = recorded(OPENED, started(), called(), returned(), returned("c2"), *again, ended())
     views = Views(fold(facts))
     assert_resumes(facts)
@@ -140,6 +140,7 @@ def test_a_call_is_counted_on_from_those_of_its_id_before_a_checkpoint() -> None
     state = resumed(checkpoint_of(fold(facts[:since])))
     folded_on(state, since, facts[since:-1], views)
     assert [call.occurrence for call in state.calls["t1", "c1"]] == [1, 2, 3]
+    assert [call.occurrence for call in state.calls["t1", "c2"]] == [1, 2]
 
 
 def rewound(turn_id: str) -> e.HistoryRewound:
