@@ -14,7 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from tests.databases import PostgresqlDatabases, cluster, start_cluster
 
-PATIENCE_S: Final = 20.0
+PATIENCE_S: Final = 60.0
 
 
 class Cluster:

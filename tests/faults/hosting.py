@@ -23,7 +23,7 @@ from tests.api.batches import Json, events_of
 from tests.faults.cluster import kill
 from tests.infrastructure.writing import opened
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 ASYNC = {"Prefer": "respond-async"}
 ASK = 'ask: add {"a":1,"b":2}'
 ENDS = ("turn-completed", "turn-failed", "turn-interrupted")
@@ -168,6 +168,11 @@ class Served:
         """Return how full its pool is."""
         found: Json = self.http.get("/pool").json()["process"]
         return found
+
+    def has_room(self) -> None:
+        """Wait until no harness takes a place any more."""
+        taken = ("busy", "idle", "awaiting_approval", "ending")
+        eventually(self.process, lambda told: not any(told[name] for name in taken))
 
     def seats(self, session_id: str = "s") -> list[Json]:
         """Return the seats of a session that are not gone."""

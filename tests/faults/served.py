@@ -16,6 +16,7 @@ import api.cli.program
 import api.cli.serving
 import api.import_jobs
 import infrastructure.hosting.opening
+from tests.faults.forked import look_often
 
 
 def serve(environment: dict[str, str], output: str) -> None:
@@ -25,6 +26,7 @@ def serve(environment: dict[str, str], output: str) -> None:
     os.dup2(files[0], 2)
     os.dup2(files[1], 1)
     os.environ.update(environment)
+    look_often()
     os._exit(api.cli.program.run(["serve", "--port", "0", "--json"]))
 
 

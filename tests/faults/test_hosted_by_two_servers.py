@@ -18,9 +18,6 @@ from tests.faults.hosting import (
     is_alive,
 )
 
-SOON_S = 8.0
-"""A round comes each second; a slow machine gets a few."""
-
 
 @dataclass
 class Pair:
@@ -40,8 +37,8 @@ def pair(servers: Servers) -> Pair:
 
 def gone(server: Served, agents: list[int]) -> None:
     """Wait until a server has let its harness go, and the processes are gone."""
-    eventually(lambda: [pid for pid in agents if is_alive(pid)], lambda left: not left, SOON_S)
-    eventually(server.process, lambda told: told["idle"] + told["awaiting_approval"] == 0, SOON_S)
+    eventually(lambda: [pid for pid in agents if is_alive(pid)], lambda left: not left)
+    eventually(server.process, lambda told: told["idle"] + told["awaiting_approval"] == 0)
 
 
 def test_a_turn_elsewhere_is_cold_and_lets_the_first_harness_go(pair: Pair) -> None:
@@ -58,7 +55,7 @@ def test_a_turn_elsewhere_is_cold_and_lets_the_first_harness_go(pair: Pair) -> N
     assert back["messages"][-1]["parts"][-1]["text"] == "x is 2."
     types = pair.a.types()
     assert types.count("seat-close-requested") == 2
-    eventually(pair.a.seats, lambda seats: len(seats) == 1, SOON_S)
+    eventually(pair.a.seats, lambda seats: len(seats) == 1)
     assert_sound(pair.servers, pair.a)
 
 
@@ -88,7 +85,7 @@ def test_an_interrupt_elsewhere_stops_what_runs(pair: Pair) -> None:
     stopped = pair.b.http.post("/sessions/s/interrupt", json={"reason": "enough"})
 
     assert (stopped.status_code, stopped.json()) == (202, {"delivered": False})
-    turn = pair.b.over(turn_id, within=SOON_S)
+    turn = pair.b.over(turn_id)
     assert (turn["status"], turn["reason"]) == ("interrupted", "enough")
     assert_sound(pair.servers, pair.a)
 
@@ -115,7 +112,7 @@ def test_of_two_turns_at_the_same_moment_one_runs(pair: Pair) -> None:
         answer = server.say("Hello")
         return answer.status_code, answer.json().get("code", "")
 
-    for _ in range(5):
+    for _ in range(3):
         with ThreadPoolExecutor(2) as threads:
             found = sorted(threads.map(at_once, (pair.a, pair.b)))
         assert [status for status, _ in found] in ([200, 200], [200, 409], [200, 503])
@@ -141,12 +138,16 @@ def test_decisions_made_at_both_are_all_used_once(pair: Pair) -> None:
 
 def test_a_decision_that_several_servers_find_is_used_once(servers: Servers) -> None:
     full = servers.start(pool_capacity=1, pool_approval_ttl_s=0, pool_wait_s=1)
-    names = [f"s{number}" for number in range(4)]
+    names = [f"s{number}" for number in range(2)]
     for name in ("busy", *names):
         full.open(name)
-    gates = [full.asked(name) for name in names]
+    gates: list[str] = []
+    for name in names:
+        gates.append(full.asked(name))
+        full.has_room()
     full.begun("tool: wait {}", "busy")
-    others = [servers.start() for _ in range(3)]
+    eventually(lambda: "tool-call-requested" in full.types("busy"))
+    others = [servers.start() for _ in range(2)]
 
     for gate in gates:
         assert full.decide(gate).status_code == 202

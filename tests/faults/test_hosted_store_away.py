@@ -47,7 +47,7 @@ def held(servers: Servers, away: Callable[[], None]) -> None:
 
     away()
 
-    turn = eventually(lambda: server.over(running))
+    turn = server.over(running)
     assert turn["status"] == "completed", turn
     assert server.decide(asked).status_code == 202
     eventually(lambda: server.last("other")["status"] == "completed")
@@ -105,7 +105,7 @@ def test_a_postgresql_that_stays_away_frees_the_harness_and_the_session(
 
         own_postgresql.stop()
         try:  # what came has to be recorded, and cannot be
-            eventually(server.agents, lambda agents: not agents, within=40)
+            eventually(server.agents, lambda agents: not agents, within=90)
         finally:
             own_postgresql.start()
 
