@@ -9,9 +9,11 @@ from time import monotonic
 import pytest
 
 from tests.faults.cluster import kill
-from tests.faults.hosting import Served, Servers, assert_sound, eventually, is_alive
+from tests.faults.hosting import PATIENCE_S, Served, Servers, assert_sound, eventually, is_alive
 
 WAIT_S = 1
+# What agents and places do is no matter of the database: one engine will do.
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 
 def served(servers: Servers, *command: str, **more: int) -> Served:
@@ -39,7 +41,7 @@ def test_a_full_pool_refuses_after_a_bounded_wait(servers: Servers) -> None:
     answer = server.say("Hello", "c")
 
     assert (answer.status_code, answer.json()["code"]) == (503, "pool-full")
-    assert WAIT_S <= monotonic() - began < WAIT_S + 3
+    assert WAIT_S <= monotonic() - began < PATIENCE_S
     assert int(answer.headers["Retry-After"]) >= 1
     assert "turn-started" not in server.types("c")
     server.http.post("/sessions/a/interrupt", json={})
@@ -50,11 +52,11 @@ def test_a_full_pool_refuses_after_a_bounded_wait(servers: Servers) -> None:
 def test_many_turns_of_a_session_have_one_process(servers: Servers) -> None:
     server = servers.start()
     server.open()
-    for _ in range(20):
+    for _ in range(6):
         server.said("Hello")
         assert len(server.agents()) == 1
     assert server.types().count("harness-started") == 1
-    assert server.types().count("harness-resumed") == 19
+    assert server.types().count("harness-resumed") == 5
     assert_sound(servers, server)
 
 
@@ -124,8 +126,8 @@ def test_an_agent_that_drops_its_question_does_not_wait_for_ever(servers: Server
 
 
 def test_sessions_at_once_take_turns_at_few_places(servers: Servers) -> None:
-    server = servers.start(pool_capacity=2, pool_wait_s=30)
-    names = [f"s{number}" for number in range(6)]
+    server = servers.start(pool_capacity=2, pool_wait_s=60)
+    names = [f"s{number}" for number in range(5)]
     for name in names:
         server.open(name)
 

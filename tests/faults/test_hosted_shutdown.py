@@ -4,12 +4,16 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
+import pytest
+
 from tests.api.batches import Json
 from tests.faults.cluster import kill
 from tests.faults.hosting import Servers, assert_sound, eventually, is_alive, user
 
-SHUTDOWN_S = 2
-SLACK_S = 6.0
+SHUTDOWN_S = 1
+on_one_engine = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+"""What only concerns processes."""
+SLACK_S = 60.0
 DISPATCHED: Json = {
     "owner": "runner-1",
     "messages": [user("Hello")],
@@ -35,7 +39,7 @@ def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
 
         began = monotonic()
         server.signal(signal.SIGTERM)
-        answer = running.result(30)
+        answer = running.result(SLACK_S)
         code = server.wait()
 
     assert code == 0, server.words()
@@ -54,8 +58,9 @@ def test_it_stops_in_time_with_all_that_it_started(servers: Servers) -> None:
     assert_sound(servers, second, "idle", "asks", "s")
 
 
+@on_one_engine
 def test_a_turn_that_ends_in_time_is_not_interrupted(servers: Servers) -> None:
-    server = servers.start(shutdown_grace_s=5)
+    server = servers.start(shutdown_grace_s=60)
     server.open()
     turn_id = server.begun('tool: wait {"ms":1000}')
     eventually(lambda: "tool-call-requested" in server.types())
@@ -106,6 +111,7 @@ def answers(gate: str) -> Json:
     return {"answers": [{"gate": gate, "verdict": "approved"}]}
 
 
+@on_one_engine
 def test_a_harness_that_does_not_stop_is_ended(servers: Servers) -> None:
     server = servers.start(shutdown_grace_s=1)
     server.open()
