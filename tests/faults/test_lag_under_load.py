@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from infrastructure import tables as t
+from infrastructure.followers import following as following_module
 from infrastructure.followers import tracking
 from infrastructure.followers.following import Following, StillBehindError
 from tests.infrastructure.followers.watching import begun, following, spent
@@ -16,7 +17,9 @@ from tests.infrastructure.writing import Store, opened
 
 WRITERS = 3
 TURNS = 60
-LONGEST_S = 0.2
+LONGEST_S = 5.0
+ASLEEP_S = 60.0
+"""So long followers do nothing by themselves, in a test in which somebody wakes them."""
 
 
 @pytest.fixture
@@ -90,9 +93,11 @@ def test_what_an_open_transaction_holds_back_counts_as_behind(
     assert lag_now(store) == 0
 
 
-def test_a_reader_waits_for_its_own_write_some_milliseconds_beside_other_writers(
-    store: Store, views: Following
+def test_a_reader_wakes_the_views_and_does_not_wait_for_their_next_look(
+    store: Store, views: Following, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for pause in ("GAP_S", "QUICK_S", "SLOW_S"):
+        monkeypatch.setattr(following_module, pause, ASLEEP_S)
     waited: list[float] = []
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(write, store, "other")

@@ -24,7 +24,7 @@ READERS = 8
 """Of each stream: together they could hold more than 100 MB."""
 MOST_MB = 50
 MORE = 20_500
-BATCHES = 10
+BATCHES = 6
 STREAMS = ("/sessions/s/events/stream", "/events/stream")
 BASE = "/v1/projects/default"
 
@@ -147,7 +147,7 @@ def hurried(
     database_kind: DatabaseKind, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Served]:
     """A server that soon lets go of who does not read."""
-    monkeypatch.setattr(live_answer, "TAKES_S", 3.0)
+    monkeypatch.setattr(live_answer, "TAKES_S", 6.0)
     with server_of(database_kind, database_url) as running:
         yield running
 

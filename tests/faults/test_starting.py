@@ -15,7 +15,7 @@ from tests.databases import DatabaseKind, Databases
 from tests.infrastructure.writing import opened
 
 PROCESSES = 4
-ROUNDS = {"sqlite": 15, "postgresql": 4}
+ROUNDS = {"sqlite": 8, "postgresql": 3}
 
 
 @pytest.fixture(scope="module")
