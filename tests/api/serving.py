@@ -8,6 +8,7 @@ from threading import Thread
 from time import monotonic
 
 import httpx
+import pytest
 
 from api.serving import Server
 from infrastructure.composition import Turnlog, open_turnlog
@@ -16,6 +17,8 @@ from tests.api.mortal import MortalHarnesses
 from tests.databases import DatabaseKind
 
 PATIENCE_S = 60.0
+ON_ONE_DATABASE = pytest.mark.parametrize("database_kind", ["sqlite"])
+"""Marks what is settled without a statement that differs between the databases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.batches import Json, problem
 from tests.api.chats import ADD, GAVE, Chat, chat_at, eventually, last_text, opened
-from tests.api.serving import Served, served
+from tests.api.serving import ON_ONE_DATABASE, Served, served
 from tests.databases import DatabaseKind, Databases
 
 READ = 'ask: read_note {"name":"groceries"}'
@@ -30,6 +30,7 @@ def gate_events(chat: Chat) -> list[str]:
     return [each["type"] for each in chat.events() if each["type"].startswith("gate-")]
 
 
+@ON_ONE_DATABASE
 def test_where_everything_is_asked_a_person_decides(chat: Chat) -> None:
     (gate,) = chat.asked()
 
@@ -71,6 +72,7 @@ def test_what_a_mode_decides_needs_no_person_and_is_on_record(
     assert any(f"was {verdict} by policy" in each["what"] for each in audit)
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("text", [ADD, FAIL])
 def test_what_is_no_reading_is_left_to_a_person(chat: Chat, text: str) -> None:
     turn = in_mode(chat, "read-only").said(text)
@@ -79,6 +81,7 @@ def test_what_is_no_reading_is_left_to_a_person(chat: Chat, text: str) -> None:
     assert gate_events(chat) == ["gate-opened"]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("mode", ["allow-all", "read-only", "always-ask"])
 def test_a_question_is_answered_by_a_person_whatever_may_be_done(chat: Chat, mode: str) -> None:
     (gate,) = in_mode(chat, mode).asked("question: Your name?")
@@ -86,12 +89,14 @@ def test_a_question_is_answered_by_a_person_whatever_may_be_done(chat: Chat, mod
     assert last_text(chat.answer(gate, "answered", answer="Ada").json()) == 'You answered "Ada".'
 
 
+@ON_ONE_DATABASE
 def test_where_nobody_is_to_be_asked_a_question_is_declined(chat: Chat) -> None:
     turn = in_mode(chat, "deny-all").said("question: Your name?")
 
     assert last_text(turn) == "You did not want to answer."
 
 
+@ON_ONE_DATABASE
 def test_a_change_in_the_middle_of_a_turn_holds_for_its_next_question(chat: Chat) -> None:
     (first,) = chat.asked(f"{ADD}\n{READ}")
     set_mode(chat, "deny-all")
@@ -111,6 +116,7 @@ def test_a_change_in_the_middle_of_a_turn_holds_for_its_next_question(chat: Chat
     assert chat.said(ADD)["status"] == "paused"
 
 
+@ON_ONE_DATABASE
 def test_the_settings_mode_holds_where_a_session_has_none(
     databases: Databases, database_kind: DatabaseKind
 ) -> None:
@@ -139,6 +145,7 @@ def test_a_session_can_begin_with_a_mode(server: Served, chat: Chat) -> None:
     assert problem(bad)[0] == 422
 
 
+@ON_ONE_DATABASE
 def test_a_turn_that_was_answered_by_a_mode_is_warm_for_the_next(chat: Chat) -> None:
     in_mode(chat, "allow-all").said(ADD)
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests.api.batches import Problem, append, batch, problem, turn
+from tests.api.serving import ON_ONE_DATABASE
 
 DEEP = b"[" * 3_000 + b"]" * 3_000
 JSON = {"content-type": "application/json"}
@@ -102,6 +103,7 @@ WRITES: list[Callable[[httpx.Client, bytes], httpx.Response]] = [
 ]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize(("body", "reason"), BODIES)
 def test_a_body_that_is_no_json_text_is_told_on_every_route_that_writes(
@@ -116,6 +118,7 @@ def test_a_body_that_is_no_json_text_is_told_on_every_route_that_writes(
     assert (status, code, answer.json()["reason"]) == (422, "malformed-json", reason)
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"7", b"null", b"true", b" [{}] "])
 def test_a_body_that_is_no_object_is_told_on_every_route_that_writes(
@@ -124,6 +127,7 @@ def test_a_body_that_is_no_object_is_told_on_every_route_that_writes(
     assert problem(write(client, body)) == (422, "invalid-value", [""])
 
 
+@ON_ONE_DATABASE
 def test_an_empty_body_is_an_empty_object(client: httpx.Client) -> None:
     required: Problem = (422, "invalid-value", ["/producer", "/events"])
 
@@ -133,6 +137,7 @@ def test_an_empty_body_is_an_empty_object(client: httpx.Client) -> None:
         assert client.post("/producers/r/epochs", content=body).status_code == 201
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "declared",
     [
@@ -156,6 +161,7 @@ def test_a_body_that_is_not_declared_as_json_is_refused(
     assert problem(answer) == (415, "unsupported-media-type", [])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "declared",
     ["application/json", "Application/JSON; charset=utf-8", "application/merge-patch+json"],
@@ -206,6 +212,7 @@ def test_nul_and_other_controls_are_refused_in_what_names_things(
     assert problem(answer) == (422, "invalid-value", [pointer])
 
 
+@ON_ONE_DATABASE
 def test_others_are_served_while_a_long_body_is_looked_through(
     client: httpx.Client, browser: httpx.Client
 ) -> None:
@@ -219,6 +226,7 @@ def test_others_are_served_while_a_long_body_is_looked_through(
     assert served > 3
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("size", [8 * 1024 * 1024 + 1, 9 * 1024 * 1024])
 def test_a_request_of_more_than_8_mib_is_too_large(client: httpx.Client, size: int) -> None:
     answer = send(client, b"{" + b" " * (size - 2) + b"}")
@@ -243,6 +251,7 @@ def test_a_request_of_8_mib_and_an_event_of_1_mib_are_taken(client: httpx.Client
     assert problem(answer) == (413, "body-too-large", ["/events/0/data"])
 
 
+@ON_ONE_DATABASE
 def test_a_batch_has_1000_events_at_most(client: httpx.Client) -> None:
     note = {"type": "data-recorded", "data": {"kind": "k", "data": 1}}
 

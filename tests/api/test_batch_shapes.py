@@ -17,6 +17,7 @@ from tests.api.batches import (
     problem,
     started,
 )
+from tests.api.serving import ON_ONE_DATABASE
 
 MISSHAPEN: list[tuple[Json, list[str]]] = [
     ({"producer": None}, ["/producer"]),
@@ -41,6 +42,7 @@ MISSHAPEN: list[tuple[Json, list[str]]] = [
 ]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("change", "pointers"),
     MISSHAPEN,
@@ -55,6 +57,7 @@ def test_a_batch_of_another_shape_is_refused_with_its_place(
     assert problem(answer) == (422, "invalid-value", pointers)
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("bad", "pointer"),
     [
@@ -96,6 +99,7 @@ def test_an_event_of_another_shape_is_refused_with_its_place(
     assert client.get("/sessions/s").status_code == 404
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("type_", ["session-opened", "history-imported", "gate-expired", "nope"])
 def test_a_type_that_producers_do_not_append_is_refused(client: httpx.Client, type_: str) -> None:
     answer = append(client, "s", batch(1, {"type": type_, "data": {}}))
@@ -103,6 +107,7 @@ def test_a_type_that_producers_do_not_append_is_refused(client: httpx.Client, ty
     assert problem(answer) == (422, "unknown-event-type", ["/events/0/type"])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "when",
     [

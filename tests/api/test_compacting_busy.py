@@ -13,10 +13,11 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.runner import Attempt
 from tests.api.batches import append, batch, problem, started, turn
 from tests.api.chats import ASYNC, Chat, chat_at, eventually, last_text, opened, told, user
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 from tests.api.summing_up import SLOW, ask, begun, rests, talked, untouched
 
 
+@ON_ONE_DATABASE
 def test_new_text_is_refused_unless_it_may_wait(chat: Chat) -> None:
     talked(chat)
     running = begun(chat)
@@ -49,6 +50,7 @@ def test_what_waited_comes_in_its_order_when_it_is_done(chat: Chat) -> None:
     assert untouched(chat)
 
 
+@ON_ONE_DATABASE
 def test_what_waited_comes_after_a_summary_too(chat: Chat) -> None:
     talked(chat)
     assert ask(chat, ASYNC, instructions="delay: 1500").status_code == 202
@@ -61,6 +63,7 @@ def test_what_waited_comes_after_a_summary_too(chat: Chat) -> None:
     assert types.index("history-compacted") < types.index("input-dequeued")
 
 
+@ON_ONE_DATABASE
 def test_new_text_takes_its_place_if_that_is_asked_for(chat: Chat) -> None:
     talked(chat)
     begun(chat)
@@ -91,6 +94,7 @@ def test_interrupt_stops_it_and_tells_who_waits(chat: Chat) -> None:
     assert untouched(chat)
 
 
+@ON_ONE_DATABASE
 def test_while_a_turn_runs_nothing_is_summed_up(chat: Chat) -> None:
     talked(chat)
     running = chat.begun("tool: wait {}")
@@ -121,6 +125,7 @@ def test_the_history_is_not_moved_by_hand_meanwhile(chat: Chat) -> None:
     rests(chat)
 
 
+@ON_ONE_DATABASE
 def test_a_rewind_that_may_interrupt_stops_it(chat: Chat) -> None:
     talked(chat)
     begun(chat)
@@ -148,6 +153,7 @@ def test_a_producer_begins_no_turn_meanwhile(chat: Chat) -> None:
     assert append(chat.client, chat.session_id, batch(1, *turn("t1"))).status_code == 201
 
 
+@ON_ONE_DATABASE
 def test_a_runner_that_dispatches_is_told(chat: Chat) -> None:
     talked(chat)
     begun(chat)
@@ -166,6 +172,7 @@ def test_a_runner_that_dispatches_is_told(chat: Chat) -> None:
     assert chat.client.post(f"{chat.path}/dispatch", json=body).status_code in {200, 201}
 
 
+@ON_ONE_DATABASE
 def test_an_archived_session_is_not_summed_up(chat: Chat) -> None:
     talked(chat)
     assert problem(chat.client.post("/sessions/none/compact", json={}))[:2] == (
@@ -176,6 +183,7 @@ def test_an_archived_session_is_not_summed_up(chat: Chat) -> None:
     assert problem(ask(chat))[:2] == (409, "session-archived")
 
 
+@ON_ONE_DATABASE
 def test_a_suspended_session_is_not_summed_up(server: Served, chat: Chat, project: str) -> None:
     talked(chat)
     target = Target(project_id=project, session_id=chat.session_id)
@@ -189,6 +197,7 @@ def test_a_suspended_session_is_not_summed_up(server: Served, chat: Chat, projec
     assert problem(ask(chat))[:2] == (409, "session-suspended")
 
 
+@ON_ONE_DATABASE
 def test_one_whose_workspace_is_gone_is_not_summed_up(chat: Chat) -> None:
     other = Chat(chat.client, f"{chat.session_id}-other", chat.harnesses)
     opened(other, config={"workspace": "/nowhere/at/all"})
@@ -208,6 +217,7 @@ def test_what_a_killed_server_summed_up_is_free_again(own_server: Served) -> Non
         assert untouched(chat)
 
 
+@ON_ONE_DATABASE
 def test_a_server_that_stops_gives_it_up(own_server: Served) -> None:
     with own_server.client("p") as client:
         chat = opened(chat_at(own_server, client))

@@ -3,7 +3,7 @@
 from domain.raw_json import dumped
 from tests.api.batches import append, batch, problem, turn
 from tests.api.chats import ASYNC, Chat, chat_at, eventually, last_text, opened
-from tests.api.serving import served
+from tests.api.serving import ON_ONE_DATABASE, served
 from tests.api.streams import stream, until_synced
 from tests.api.summing_up import ask, begun, rests, summed_up, talked, untouched
 from tests.databases import DatabaseKind, Databases
@@ -29,6 +29,7 @@ def test_all_but_the_newest_turn_is_summed_up(chat: Chat) -> None:
     assert made == ["a summary that harness demo made took the place of earlier messages"]
 
 
+@ON_ONE_DATABASE
 def test_what_was_summed_up_is_still_known(chat: Chat) -> None:
     talked(chat)
     summed_up(chat)
@@ -39,6 +40,7 @@ def test_what_was_summed_up_is_still_known(chat: Chat) -> None:
     assert (turn["path"], turn["history_from"]) == ("cold", "log")
 
 
+@ON_ONE_DATABASE
 def test_the_parked_harness_is_let_go(chat: Chat) -> None:
     talked(chat)
     assert chat.seat() is not None
@@ -50,6 +52,7 @@ def test_the_parked_harness_is_let_go(chat: Chat) -> None:
     assert gone["data"]["reason"] == "history"
 
 
+@ON_ONE_DATABASE
 def test_as_many_turns_are_kept_as_is_said(chat: Chat) -> None:
     talked(chat)
     assert summed_up(chat, keep_turns=2)["messages_archived"] == 2
@@ -67,6 +70,7 @@ def test_a_call_and_its_result_stay_on_one_side(chat: Chat) -> None:
     assert roles == ["user", "user", "assistant", "tool", "assistant"]
 
 
+@ON_ONE_DATABASE
 def test_the_prompt_of_the_settings_is_what_the_harness_is_asked(
     databases: Databases, database_kind: DatabaseKind
 ) -> None:
@@ -86,6 +90,7 @@ def test_the_prompt_of_the_settings_is_what_the_harness_is_asked(
     databases.drop(url)
 
 
+@ON_ONE_DATABASE
 def test_no_tool_is_used_for_a_summary(chat: Chat) -> None:
     talked(chat)
 
@@ -95,6 +100,7 @@ def test_no_tool_is_used_for_a_summary(chat: Chat) -> None:
     assert chat.events("gate-opened") == []
 
 
+@ON_ONE_DATABASE
 def test_nothing_to_sum_up_says_why(chat: Chat) -> None:
     assert problem(ask(chat))[:2] == (409, "nothing-to-compact")
     assert ask(chat).json()["reason"] == "empty"
@@ -106,6 +112,7 @@ def test_nothing_to_sum_up_says_why(chat: Chat) -> None:
     assert ask(chat).json()["reason"] == "already-compacted"
 
 
+@ON_ONE_DATABASE
 def test_a_session_of_another_programs_harness_has_no_summariser(chat: Chat) -> None:
     other = Chat(chat.client, f"{chat.session_id}-other", chat.harnesses)
     opened(other, config={"harness": "elsewhere"})
@@ -117,6 +124,7 @@ def test_a_session_of_another_programs_harness_has_no_summariser(chat: Chat) -> 
     assert answer.json()["reason"] == "no-summariser"
 
 
+@ON_ONE_DATABASE
 def test_a_harness_that_fails_changes_nothing(chat: Chat) -> None:
     talked(chat)
 
@@ -129,6 +137,7 @@ def test_a_harness_that_fails_changes_nothing(chat: Chat) -> None:
     assert chat.said("Hello")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_what_a_given_and_a_made_summary_take_is_not_mixed(chat: Chat) -> None:
     talked(chat)
     for body, at in (
@@ -143,6 +152,7 @@ def test_what_a_given_and_a_made_summary_take_is_not_mixed(chat: Chat) -> None:
         assert answer.json()["errors"][0]["pointer"] == at
 
 
+@ON_ONE_DATABASE
 def test_an_answer_at_once_says_that_it_runs(chat: Chat) -> None:
     talked(chat)
 
@@ -167,6 +177,7 @@ def test_the_same_key_gets_the_same_answer(chat: Chat) -> None:
     assert problem(other)[:2] == (422, "idempotency-key-reused")
 
 
+@ON_ONE_DATABASE
 def test_the_same_key_while_it_runs_tells_the_same_compaction(chat: Chat) -> None:
     talked(chat)
     key = {"Idempotency-Key": f"long-{chat.session_id}"}
@@ -189,6 +200,7 @@ def test_a_claimed_head_and_version_are_compared(chat: Chat) -> None:
     assert untouched(chat)
 
 
+@ON_ONE_DATABASE
 def test_who_follows_sees_it_begin_go_on_and_end(chat: Chat) -> None:
     talked(chat)
     with stream(chat.client, chat.session_id) as frames:

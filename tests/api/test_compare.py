@@ -20,7 +20,7 @@ from tests.api.batches import (
     turn,
 )
 from tests.api.compacting import compact
-from tests.api.serving import Served, served
+from tests.api.serving import ON_ONE_DATABASE, Served, served
 from tests.databases import DatabaseKind
 
 TOLD: list[Json] = [
@@ -141,6 +141,7 @@ def test_the_first_difference_says_where_it_is_on_both_sides(client: httpx.Clien
     assert found["consecutive_agreements"] == 0
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("two_turns")
 @pytest.mark.parametrize("form", ["openai", "anthropic", "ui", "turnlog"])
 @pytest.mark.parametrize("stated", [True, False])
@@ -265,6 +266,7 @@ def test_an_untouched_project_has_compared_nothing(client: httpx.Client) -> None
     assert problem(client.get("/agreement?cursor=x"))[:2] == (400, "invalid-cursor")
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("one_turn")
 @pytest.mark.parametrize(("body", "pointers"), NO_HISTORY)
 def test_what_is_no_history_is_told_with_its_place(
@@ -282,6 +284,7 @@ def test_there_is_nothing_to_compare_with_in_a_session_that_is_not_there(
     assert problem(post(client, TOLD)) == NO_SESSION
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("one_turn")
 def test_nothing_that_was_said_is_repeated(client: httpx.Client) -> None:
     answer = post(client, [{"role": "user", "content": "Secret"}])

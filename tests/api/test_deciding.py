@@ -4,6 +4,7 @@ import pytest
 
 from tests.api.batches import Json, append, batch, event, problem, started
 from tests.api.chats import ADD, GAVE, Chat, agent, eventually, last_text, told, user
+from tests.api.serving import ON_ONE_DATABASE
 
 TWO = 'ask: add {"a":1,"b":2}; echo {"say":"hi"}'
 
@@ -59,6 +60,7 @@ def test_a_gate_is_answered_from_anywhere_in_the_project(chat: Chat) -> None:
     assert chat.texts()[-1] == GAVE
 
 
+@ON_ONE_DATABASE
 def test_an_alias_is_taken_below_a_session_only(chat: Chat) -> None:
     chat.asked()
     alias = only(chat)["permission_id"]
@@ -69,6 +71,7 @@ def test_an_alias_is_taken_below_a_session_only(chat: Chat) -> None:
     assert "gate_id" in answer.json()["detail"]
 
 
+@ON_ONE_DATABASE
 def test_an_answer_stands_in_the_last_message_as_a_part(chat: Chat) -> None:
     (gate,) = chat.asked()
     part = {"type": "gate_answer", "gate": gate, "verdict": "approved"}
@@ -79,6 +82,7 @@ def test_an_answer_stands_in_the_last_message_as_a_part(chat: Chat) -> None:
     assert only(chat)["decision"]["via"] == "in-band"
 
 
+@ON_ONE_DATABASE
 def test_an_answer_stands_in_a_result_with_approved(chat: Chat) -> None:
     chat.asked()
     output = {"approved": False, "message": "Not today."}
@@ -95,6 +99,7 @@ def test_an_answer_stands_in_a_result_with_approved(chat: Chat) -> None:
     assert chat.made() == []
 
 
+@ON_ONE_DATABASE
 def test_an_answer_stands_in_a_part_of_the_ai_sdk(chat: Chat) -> None:
     (gate,) = chat.asked()
     call = {
@@ -127,6 +132,7 @@ def test_an_alias_of_two_open_gates_names_none(chat: Chat) -> None:
     assert [gate["status"] for gate in chat.read("/approvals")["items"]] == ["open", "open"]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("where", ["turns", "approvals"])
 def test_what_answers_nothing_leaves_the_session_parked(chat: Chat, where: str) -> None:
     (gate,) = chat.asked()
@@ -169,6 +175,7 @@ def test_the_same_answer_again_gets_the_same_and_another_the_first(chat: Chat, w
     assert chat.said("Hello")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_denied_with_words_is_told_and_nothing_is_done(chat: Chat) -> None:
     (gate,) = chat.asked()
 
@@ -182,6 +189,7 @@ def test_denied_with_words_is_told_and_nothing_is_done(chat: Chat) -> None:
     assert result["parts"][0]["denied"] is True
 
 
+@ON_ONE_DATABASE
 def test_edited_arguments_reach_the_tool(chat: Chat) -> None:
     (gate,) = chat.asked()
 
@@ -194,6 +202,7 @@ def test_edited_arguments_reach_the_tool(chat: Chat) -> None:
     assert only(chat)["arguments"] == {"a": 1, "b": 2}
 
 
+@ON_ONE_DATABASE
 def test_a_question_is_answered_with_words(chat: Chat) -> None:
     (gate,) = chat.asked("question: Your name?")
 
@@ -204,6 +213,7 @@ def test_a_question_is_answered_with_words(chat: Chat) -> None:
     assert last_text(turn) == 'You answered "Bo".'
 
 
+@ON_ONE_DATABASE
 def test_each_gate_of_a_turn_is_answered_by_itself(chat: Chat) -> None:
     first, second = chat.asked(TWO)
     turn_id = only_turn(chat)
@@ -245,6 +255,7 @@ def only_turn(chat: Chat) -> str:
     return turn_id
 
 
+@ON_ONE_DATABASE
 def test_a_decision_is_answered_while_the_tool_runs(chat: Chat) -> None:
     (gate,) = chat.asked("ask: wait {}")
 
@@ -257,6 +268,7 @@ def test_a_decision_is_answered_while_the_tool_runs(chat: Chat) -> None:
     chat.client.post(f"{chat.path}/interrupt", json={})
 
 
+@ON_ONE_DATABASE
 def test_words_that_name_no_gate_are_refused(chat: Chat) -> None:
     chat.asked()
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.api.batches import events_of, problem, types_of
 from tests.api.runners import Runner, agent, approved, known, user
+from tests.api.serving import ON_ONE_DATABASE
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def test_what_a_dispatch_records_is_the_producers_batch_and_counts(runner: Runne
     assert (turn["status"], turn["path"], turn["history_from"]) == ("completed", "cold", "log")
 
 
+@ON_ONE_DATABASE
 def test_a_cold_runner_is_told_the_history_without_the_turns_own_input(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish(park=False)
@@ -79,6 +81,7 @@ def test_the_history_comes_in_the_form_that_is_asked_for(runner: Runner, form: s
     assert len(told["messages"]) == 2
 
 
+@ON_ONE_DATABASE
 def test_without_begin_it_is_told_and_nothing_recorded(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -95,6 +98,7 @@ def test_without_begin_it_is_told_and_nothing_recorded(runner: Runner) -> None:
     assert types_of(runner.http, "s") == before
 
 
+@ON_ONE_DATABASE
 def test_a_full_request_that_agrees_is_warm(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -103,6 +107,7 @@ def test_a_full_request_that_agrees_is_warm(runner: Runner) -> None:
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_another_configuration_lets_the_parked_harness_go(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -118,6 +123,7 @@ def test_another_configuration_lets_the_parked_harness_go(runner: Runner) -> Non
     assert (explained["path"], explained["reason"]) == ("evicted", "config")
 
 
+@ON_ONE_DATABASE
 def test_facets_tell_what_differs(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -132,6 +138,7 @@ def test_facets_tell_what_differs(runner: Runner) -> None:
     assert told["decision"] == "resume"
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("epoch", ["expired", "rotated", "expiring"])
 def test_credentials_that_do_not_hold_let_it_go(runner: Runner, epoch: str) -> None:
     runner.take(user("One?"))
@@ -141,6 +148,7 @@ def test_credentials_that_do_not_hold_let_it_go(runner: Runner, epoch: str) -> N
     runner.finish()
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("seat", "reason"),
     [
@@ -160,6 +168,7 @@ def test_a_harness_that_cannot_be_prompted_is_let_go(
     assert (gone["data"]["reason"], gone["data"]["owner"]) == (reason, "runner-1")
 
 
+@ON_ONE_DATABASE
 def test_a_harness_of_its_own_that_is_not_named_any_more_is_lost(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -179,6 +188,7 @@ def test_a_rewind_travels_with_the_new_text(runner: Runner) -> None:
     assert known(runner.http) == [("user", "Uno?"), ("assistant", "Yes.")]
 
 
+@ON_ONE_DATABASE
 def test_a_first_turn_in_a_seat_that_the_runner_names(runner: Runner) -> None:
     body = runner.body(user("One?"))
     body["begin"]["seat_id"] = "seat-of-mine"
@@ -203,6 +213,7 @@ def test_other_harnesses_are_asked_to_close_when_they_were_bypassed(client: http
     one.finish()
 
 
+@ON_ONE_DATABASE
 def test_a_hosted_turn_after_a_runners_is_its_own(client: httpx.Client) -> None:
     runner = Runner(client).open()
     runner.take(user("remember colour=green"))
@@ -214,6 +225,7 @@ def test_a_hosted_turn_after_a_runners_is_its_own(client: httpx.Client) -> None:
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_new_text_needs_a_turn_id_and_names_are_names(runner: Runner) -> None:
     for place, change in (
         ("/begin/turn_id", {"turn_id": None}),
@@ -231,6 +243,7 @@ def test_new_text_needs_a_turn_id_and_names_are_names(runner: Runner) -> None:
     assert problem(runner.ask())[:2] == (422, "invalid-value")
 
 
+@ON_ONE_DATABASE
 def test_readiness_and_path_are_headers_too(runner: Runner) -> None:
     answer = runner.ask(user("One?"))
     assert answer.headers["Turnlog-Path"] == "cold"
@@ -238,6 +251,7 @@ def test_readiness_and_path_are_headers_too(runner: Runner) -> None:
     assert answer.headers["ETag"] == f'"{answer.json()["head"]["version"]}"'
 
 
+@ON_ONE_DATABASE
 def test_an_answer_alone_needs_no_begin_to_be_judged(runner: Runner) -> None:
     runner.take(user("One?"))
     (gate,) = runner.wait_for("p1")

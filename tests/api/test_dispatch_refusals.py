@@ -5,6 +5,7 @@ import pytest
 
 from tests.api.batches import Json, append, batch, event, events_of, problem, started, types_of
 from tests.api.runners import Runner, agent, approved, user
+from tests.api.serving import ON_ONE_DATABASE
 
 
 @pytest.fixture
@@ -34,12 +35,14 @@ def test_of_no_session_there_is_no_turn(client: httpx.Client) -> None:
     assert refused(runner.ask(user("One?"))) == (404, "no-such-session", "give-up")
 
 
+@ON_ONE_DATABASE
 def test_an_archived_session_takes_none(runner: Runner) -> None:
     runner.http.patch("/sessions/s", json={"archived": True})
     assert refused(runner.ask(user("One?"))) == (409, "session-archived", "refresh")
     assert noted(runner) == [{"code": "session-archived", "request": "minimal"}]
 
 
+@ON_ONE_DATABASE
 def test_claims_that_are_not_the_logs_are_told(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -81,6 +84,7 @@ def test_a_refusal_is_recorded_unless_it_was_only_tried(runner: Runner) -> None:
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_while_a_turn_runs_it_is_told_whose(runner: Runner) -> None:
     runner.take(user("One?"))
     other = Runner(runner.http, "runner-2")
@@ -91,6 +95,7 @@ def test_while_a_turn_runs_it_is_told_whose(runner: Runner) -> None:
     runner.finish()
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("gate", "status", "code"),
     [("nothing", 404, "no-such-gate"), ("call-p1", 409, "gate-already-decided")],
@@ -108,6 +113,7 @@ def test_answers_that_fit_no_open_gate_disturb_nothing(
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_a_gate_that_is_gone_says_so(runner: Runner) -> None:
     runner.take(user("One?"))
     (gate,) = runner.wait_for("p1")
@@ -117,6 +123,7 @@ def test_a_gate_that_is_gone_says_so(runner: Runner) -> None:
     assert answer.json()["gate_status"] == "withdrawn"
 
 
+@ON_ONE_DATABASE
 def test_a_name_that_two_open_gates_have_is_ambiguous(runner: Runner) -> None:
     runner.take(user("One?"))
     asked = event(
@@ -131,6 +138,7 @@ def test_a_name_that_two_open_gates_have_is_ambiguous(runner: Runner) -> None:
     assert refused(runner.ask(answers=[approved("p")]))[:2] == (409, "ambiguous-gate")
 
 
+@ON_ONE_DATABASE
 def test_new_text_before_an_open_gate_waits_for_its_answer(runner: Runner) -> None:
     runner.take(user("One?"))
     (gate,) = runner.wait_for("p1")
@@ -146,6 +154,7 @@ def test_new_text_before_an_open_gate_waits_for_its_answer(runner: Runner) -> No
     assert (turn["status"], turn["reason"]) == ("interrupted", "superseded")
 
 
+@ON_ONE_DATABASE
 def test_a_turn_that_runs_can_be_interrupted_for_new_text(client: httpx.Client) -> None:
     one, two = Runner(client, "one").open(), Runner(client, "two")
     one.take(user("One?"))
@@ -176,6 +185,7 @@ def test_a_prior_that_differs_is_refused_or_adopted(runner: Runner) -> None:
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_a_prior_that_is_only_the_beginning_is_behind(runner: Runner) -> None:
     for text in ("One?", "Two?"):
         runner.take(user(text))
@@ -211,6 +221,7 @@ def test_missing_history_is_asked_for_and_heals_the_session(runner: Runner) -> N
     runner.finish()
 
 
+@ON_ONE_DATABASE
 def test_a_parked_harness_goes_on_though_the_log_is_not_ready(runner: Runner) -> None:
     runner.take(user("One?"))
     runner.finish()
@@ -220,6 +231,7 @@ def test_a_parked_harness_goes_on_though_the_log_is_not_ready(runner: Runner) ->
     assert (told["decision"], told["readiness"]["ready"]) == ("resume", False)
 
 
+@ON_ONE_DATABASE
 def test_a_turn_without_a_lease_is_left_to_who_runs_it(client: httpx.Client) -> None:
     runner = Runner(client).open()
     append(client, "s", batch(1, started("t1"), producer="plain"))

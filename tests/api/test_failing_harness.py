@@ -8,7 +8,7 @@ import pytest
 from infrastructure.harness.port import HarnessFailed, Start
 from tests.api.chats import Chat, chat_at, last_text, opened
 from tests.api.mortal import MortalHarnesses
-from tests.api.serving import PATIENCE_S, Served, served
+from tests.api.serving import ON_ONE_DATABASE, PATIENCE_S, Served, served
 from tests.databases import DatabaseKind
 
 
@@ -54,6 +54,7 @@ def test_a_harness_that_does_not_start_fails_the_turn_and_no_more(
         assert (again["status"], again["path"]) == ("completed", "cold")
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("text", "code"),
     [("fail: error", "agent-error"), ("fail: die", "process-died")],
@@ -87,6 +88,7 @@ def test_a_warm_harness_that_is_gone_is_replaced(chat: Chat) -> None:
     assert gone["data"]["detail"] == {"failure": "process-died"}
 
 
+@ON_ONE_DATABASE
 def test_a_warm_harness_that_said_something_is_not_asked_twice(chat: Chat) -> None:
     chat.said("remember a=1")
 
@@ -97,6 +99,7 @@ def test_a_warm_harness_that_said_something_is_not_asked_twice(chat: Chat) -> No
     assert chat.said("what is a?")["status"] == "completed"
 
 
+@ON_ONE_DATABASE
 def test_one_that_is_gone_before_its_turn_is_no_obstacle(chat: Chat) -> None:
     chat.said("remember a=1")
     chat.kill()
@@ -119,6 +122,7 @@ def test_an_approved_call_is_made_although_its_harness_is_gone(chat: Chat) -> No
     assert chat.texts()[-1] == 'add gave {"sum":3}.'
 
 
+@ON_ONE_DATABASE
 def test_a_harness_that_hangs_is_ended_by_an_interrupt(chat: Chat) -> None:
     hanging = chat.begun("First this.\nfail: hang")
 

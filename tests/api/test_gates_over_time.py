@@ -8,7 +8,7 @@ from sqlalchemy import update
 from infrastructure import tables as t
 from tests.api.batches import Json, append, batch, event, events_of, problem, started
 from tests.api.chats import ADD, GAVE, Chat, chat_at, eventually, last_text, opened, told
-from tests.api.serving import Served, served
+from tests.api.serving import ON_ONE_DATABASE, Served, served
 from tests.databases import DatabaseKind, Databases
 
 
@@ -54,6 +54,7 @@ def test_an_open_gate_survives_a_restart_and_is_answered_after_it(
         assert problem(chat.decide(gate, "denied"))[:2] == (409, "gate-already-decided")
 
 
+@ON_ONE_DATABASE
 def test_a_client_that_comes_later_learns_of_it(chat: Chat) -> None:
     (gate,) = chat.asked()
 
@@ -98,6 +99,7 @@ def _decide_without_server(kind: DatabaseKind, url: str, gate: str) -> None:
         assert answer.status_code == 201, answer.text
 
 
+@ON_ONE_DATABASE
 def test_an_answer_is_kept_although_no_harness_can_be_started_now(
     database_kind: DatabaseKind, database: str
 ) -> None:
@@ -123,6 +125,7 @@ def test_an_answer_is_kept_although_no_harness_can_be_started_now(
         assert len(chat.made()) == 1
 
 
+@ON_ONE_DATABASE
 def test_an_expired_gate_takes_no_answer_and_says_so_once(chat: Chat) -> None:
     gate = asking(chat, expires_at="2020-01-01T00:00:00Z")
 
@@ -165,10 +168,11 @@ def test_a_harness_that_waits_goes_on_as_if_denied_when_nobody_answers_in_time(
         assert chat.said("Hello")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_gate_whose_time_is_over_in_a_turn_that_works_ends_alone(own_server: Served) -> None:
     with own_server.client("p") as client:
         chat = opened(chat_at(own_server, client))
-        waits, adds = chat.asked('ask: wait {"ms":3000}; add {"a":1,"b":2}')
+        waits, adds = chat.asked('ask: wait {"for":"steer"}; add {"a":1,"b":2}')
         chat.decide(waits)
         eventually(chat.made, lambda made: len(made) == 1)
 
@@ -176,12 +180,14 @@ def test_a_gate_whose_time_is_over_in_a_turn_that_works_ends_alone(own_server: S
 
         eventually(lambda: chat.events("gate-expired"), bool)
         (turn,) = chat.read("/turns")["items"]
+        assert chat.say("go on", on_busy="steer").json()["steers"] == turn["turn_id"]
         assert chat.ended(turn["turn_id"])["status"] == "completed"
         assert [made.name for made in chat.made()] == ["wait"]
         statuses = [chat.read(f"/approvals/{gate}")["status"] for gate in (waits, adds)]
         assert statuses == ["allowed", "expired"]
 
 
+@ON_ONE_DATABASE
 def test_the_gate_of_a_runners_turn_is_the_runners_to_go_on_with(chat: Chat) -> None:
     gate = asking(chat, permission_id="p1", tool="bash", arguments={"command": "ls"})
 
@@ -195,6 +201,7 @@ def test_the_gate_of_a_runners_turn_is_the_runners_to_go_on_with(chat: Chat) -> 
     assert len(chat.events("continuation-ready")) == 1
 
 
+@ON_ONE_DATABASE
 def test_a_kind_of_question_that_nobody_knows_is_kept_listed_and_answered(chat: Chat) -> None:
     options = [{"option_id": "x", "name": "Do x", "kind": "x_custom"}]
     gate = asking(chat, permission_id="p1", tool="x_custom", options=options)
@@ -206,6 +213,7 @@ def test_a_kind_of_question_that_nobody_knows_is_kept_listed_and_answered(chat: 
     assert decided.json()["decision"]["option_id"] == "x"
 
 
+@ON_ONE_DATABASE
 def test_an_old_answer_is_no_answer_to_a_new_question(chat: Chat) -> None:
     (first,) = chat.asked()
     told(chat.answer(first))
@@ -222,6 +230,7 @@ def test_an_old_answer_is_no_answer_to_a_new_question(chat: Chat) -> None:
     assert last_text(told(chat.answer(second))) == GAVE
 
 
+@ON_ONE_DATABASE
 def test_an_approved_call_that_has_not_run_is_exported_as_answered(chat: Chat) -> None:
     (gate,) = chat.asked("ask: wait {}")
     chat.decide(gate)

@@ -2,10 +2,12 @@
 
 from tests.api.batches import append, batch, problem, started
 from tests.api.chats import Chat, eventually, last_text, told
+from tests.api.serving import ON_ONE_DATABASE
 
 WAITS = "tool: wait {}"
 
 
+@ON_ONE_DATABASE
 def test_a_turn_that_runs_is_never_disturbed_unasked(chat: Chat) -> None:
     running = chat.begun(WAITS)
 
@@ -20,6 +22,7 @@ def test_a_turn_that_runs_is_never_disturbed_unasked(chat: Chat) -> None:
     assert refused["data"]["code"] == "turn-in-progress"
 
 
+@ON_ONE_DATABASE
 def test_new_text_takes_its_place_if_that_is_asked_for(chat: Chat) -> None:
     running = chat.begun(WAITS)
 
@@ -64,6 +67,7 @@ def test_interrupt_withdraws_what_waits(chat: Chat) -> None:
     assert chat.made() == []
 
 
+@ON_ONE_DATABASE
 def test_interrupt_asks_a_runner(chat: Chat) -> None:
     append(chat.client, chat.session_id, batch(1, started("t1"), lease_s=60))
 
@@ -75,6 +79,7 @@ def test_interrupt_asks_a_runner(chat: Chat) -> None:
     assert chat.turn("t1")["status"] == "running"
 
 
+@ON_ONE_DATABASE
 def test_where_nothing_runs_there_is_nothing_to_interrupt(chat: Chat) -> None:
     stopped = chat.client.post(f"{chat.path}/interrupt", json={})
 
@@ -85,6 +90,7 @@ def test_where_nothing_runs_there_is_nothing_to_interrupt(chat: Chat) -> None:
     )
 
 
+@ON_ONE_DATABASE
 def test_interrupt_at_the_start_is_the_end_of_the_turn(chat: Chat) -> None:
     running = chat.begun("Hello")
     chat.client.post(f"{chat.path}/interrupt", json={})

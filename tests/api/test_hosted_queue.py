@@ -15,7 +15,7 @@ from infrastructure.command_handler import Caller, Target
 from infrastructure.runner import Attempt
 from tests.api.batches import problem
 from tests.api.chats import Chat, agent, eventually, last_text, opened, told, user
-from tests.api.serving import Served, open_log
+from tests.api.serving import ON_ONE_DATABASE, Served, open_log
 
 WAITS = "tool: wait {}"
 
@@ -69,6 +69,7 @@ def test_what_comes_while_a_turn_runs_waits_and_becomes_turns_in_order(chat: Cha
     assert [chat.ended(data["turn_id"])["path"] for data in dequeued][1:] == ["warm", "warm"]
 
 
+@ON_ONE_DATABASE
 def test_an_idle_session_queues_nothing(chat: Chat) -> None:
     assert told(chat.say("Hello", on_busy="queue"))["status"] == "completed"
     assert chat.events("input-queued") == []
@@ -126,6 +127,7 @@ def test_what_became_a_turn_is_not_taken_back(chat: Chat) -> None:
     assert answer.json()["turn_id"] == dequeued["data"]["turn_id"]
 
 
+@ON_ONE_DATABASE
 def test_so_many_wait_and_no_more(chat: Chat) -> None:
     chat.begun(WAITS)
     ids = [queued(chat, f"number {n}") for n in range(QUEUE_LIMIT)]
@@ -137,6 +139,7 @@ def test_so_many_wait_and_no_more(chat: Chat) -> None:
     assert len(waiting(chat)) == QUEUE_LIMIT
 
 
+@ON_ONE_DATABASE
 def test_an_input_waits_for_a_decision(chat: Chat) -> None:
     (gate,) = chat.asked()
     answer = chat.say("And then?", on_gate="queue")
@@ -148,6 +151,7 @@ def test_an_input_waits_for_a_decision(chat: Chat) -> None:
     assert texts[2:] == ["And then?", 'Message 2: you said "And then?".']
 
 
+@ON_ONE_DATABASE
 def test_an_input_that_can_become_no_turn_is_taken_back_with_the_reason(chat: Chat) -> None:
     chat.said("Hello")
     chat.begun(WAITS)
@@ -193,6 +197,7 @@ def test_a_key_has_one_input_wait_and_is_answered_with_its_turn(chat: Chat) -> N
     assert turn["turn_id"] == dequeued["data"]["turn_id"]
 
 
+@ON_ONE_DATABASE
 def test_the_head_that_an_input_claimed_is_not_compared_after_its_wait(chat: Chat) -> None:
     chat.begun(WAITS)
     claimed = {name: chat.read()["head"][name] for name in ("history_version", "fingerprint")}
@@ -204,6 +209,7 @@ def test_the_head_that_an_input_claimed_is_not_compared_after_its_wait(chat: Cha
     assert [len(chat.events(f"input-{word}")) for word in ("dequeued", "recalled")] == [1, 0]
 
 
+@ON_ONE_DATABASE
 def test_a_history_that_was_sent_before_a_wait_takes_out_nothing_of_it(chat: Chat) -> None:
     before = chat.said("Hi")
     prior = [user("Hi"), agent(last_text(before))]
@@ -237,6 +243,7 @@ def test_a_rewind_holds_what_waits_until_somebody_begins_a_turn(chat: Chat) -> N
     assert [text for text in chat.texts() if text in {"later", "instead"}] == ["instead", "later"]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("on_busy", ["queue", "reject"])
 def test_new_text_overtakes_nothing_that_waits_where_nothing_runs(
     chat: Chat, server: Served, project: str, on_busy: str
@@ -256,6 +263,7 @@ def test_new_text_overtakes_nothing_that_waits_where_nothing_runs(
     assert said == ["first", WAITS] + ["newcomer"] * (on_busy != "reject")
 
 
+@ON_ONE_DATABASE
 def test_only_what_interrupts_goes_ahead_of_what_waits(chat: Chat) -> None:
     chat.begun(WAITS)
     queued(chat, "first")
@@ -265,6 +273,7 @@ def test_only_what_interrupts_goes_ahead_of_what_waits(chat: Chat) -> None:
     assert said == ["newcomer", "first"]
 
 
+@ON_ONE_DATABASE
 def test_new_text_does_not_interrupt_a_turn_whose_subagents_work(chat: Chat) -> None:
     turn_id = chat.begun(WAITS)
     child = replace(chat, session_id=f"{chat.session_id}.child")

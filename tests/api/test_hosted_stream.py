@@ -9,6 +9,7 @@ import pytest
 from api import following
 from tests.api.batches import Json, problem
 from tests.api.chats import Chat, eventually, last_text, user
+from tests.api.serving import ON_ONE_DATABASE
 from tests.api.streams import Frame, frames
 
 STREAM = {"Accept": "text/event-stream"}
@@ -40,6 +41,7 @@ def test_it_says_that_it_runs_then_each_piece_then_the_turn(chat: Chat) -> None:
     assert last_text(last.json) == said
 
 
+@ON_ONE_DATABASE
 def test_calls_and_questions_are_told_as_they_come(chat: Chat) -> None:
     with streamed(chat, {"messages": [user('ask: add {"a":1,"b":2}')]}) as (_, told):
         pass
@@ -57,6 +59,7 @@ def test_calls_and_questions_are_told_as_they_come(chat: Chat) -> None:
     assert last_text(rest[-1].json) == 'add gave {"sum":3}.'
 
 
+@ON_ONE_DATABASE
 def test_a_turn_that_came_before_is_told_at_once(chat: Chat) -> None:
     body = {"messages": [user("Hello", message_id="m1")]}
     first = chat.post(body).json()
@@ -68,6 +71,7 @@ def test_a_turn_that_came_before_is_told_at_once(chat: Chat) -> None:
     assert told[0].json["turn_id"] == first["turn_id"]
 
 
+@ON_ONE_DATABASE
 def test_a_quiet_turn_shows_that_it_lives(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "HEARTBEAT_S", 0.1)
 
@@ -75,6 +79,7 @@ def test_a_quiet_turn_shows_that_it_lives(chat: Chat, monkeypatch: pytest.Monkey
         assert any(frame.comment == "still here" for frame in told)
 
 
+@ON_ONE_DATABASE
 def test_who_hangs_up_stops_nothing(chat: Chat) -> None:
     body = {"messages": [user("delay: 100 Hello")]}
     with chat.client.stream("POST", f"{chat.path}/turns", json=body, headers=STREAM) as response:
@@ -87,6 +92,7 @@ def test_who_hangs_up_stops_nothing(chat: Chat) -> None:
     assert eventually(chat.seat, lambda seat: seat is not None and seat["state"] == "idle")
 
 
+@ON_ONE_DATABASE
 def test_what_is_refused_is_a_problem_and_no_stream(chat: Chat) -> None:
     answer = chat.client.post(f"{chat.path}/turns", json={"messages": []}, headers=STREAM)
 

@@ -6,6 +6,7 @@ import pytest
 from api.body import REQUEST_LIMIT
 from tests.api.batches import problem
 from tests.api.chats import ASYNC, Chat, agent, eventually, last_text, told, user
+from tests.api.serving import ON_ONE_DATABASE
 
 
 def test_a_turn_is_answered_with_what_was_said_and_where_the_session_stands(chat: Chat) -> None:
@@ -26,6 +27,7 @@ def test_a_turn_is_answered_with_what_was_said_and_where_the_session_stands(chat
     assert answer.headers["turnlog-history-version"] == str(turn["head"]["history_version"])
 
 
+@ON_ONE_DATABASE
 def test_the_session_remembers_what_its_client_leaves_out(chat: Chat) -> None:
     chat.said("remember a=1")
 
@@ -76,10 +78,12 @@ def test_whoever_asks_again_meanwhile_waits_for_the_same_turn(chat: Chat) -> Non
     assert (told(again)["turn_id"], told(again)["status"]) == (begun, "completed")
 
 
+@ON_ONE_DATABASE
 def test_the_same_words_twice_are_two_turns(chat: Chat) -> None:
     assert chat.said("Hello")["turn_id"] != chat.said("Hello")["turn_id"]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("body", "at"),
     [
@@ -123,6 +127,7 @@ def test_a_closed_session_begins_no_turn(chat: Chat) -> None:
     assert problem(chat.say("More"))[:2] == (404, "no-such-session")
 
 
+@ON_ONE_DATABASE
 def test_a_harness_has_to_be_defined(chat: Chat) -> None:
     asked = chat.say("Hello", config={"harness": "nobody"})
     chat.client.patch(chat.path, json={"config": {"harness": "nobody"}})
@@ -133,6 +138,7 @@ def test_a_harness_has_to_be_defined(chat: Chat) -> None:
     assert chat.events("turn-started") == []
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("workspace", ["/nowhere/at/all", "/" + 5_000 * "a", "/a\0b"])
 def test_the_workspace_has_to_exist(chat: Chat, workspace: str) -> None:
     answer = chat.say("Hello", config={"workspace": workspace})
@@ -142,6 +148,7 @@ def test_the_workspace_has_to_exist(chat: Chat, workspace: str) -> None:
     assert chat.events("turn-started", "session-configured") == []
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("form", "messages"),
     [
@@ -160,6 +167,7 @@ def test_messages_come_in_any_form_that_a_comparison_reads(
     assert chat.texts()[0] == "Hello"
 
 
+@ON_ONE_DATABASE
 def test_eight_megabytes_are_taken_and_more_are_not(chat: Chat) -> None:
     room = REQUEST_LIMIT - 200
 
@@ -170,6 +178,7 @@ def test_eight_megabytes_are_taken_and_more_are_not(chat: Chat) -> None:
     assert problem(too_much)[:2] == (413, "body-too-large")
 
 
+@ON_ONE_DATABASE
 def test_what_configures_is_kept_for_harnesses_to_come(chat: Chat) -> None:
     body = {"messages": [{"role": "system", "content": "Be kind."}, user("Hello")]}
 
@@ -181,6 +190,7 @@ def test_what_configures_is_kept_for_harnesses_to_come(chat: Chat) -> None:
     assert chat.said("And now?")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_instructions_stay_until_others_are_given(chat: Chat) -> None:
     kind = {"role": "system", "content": "Be kind."}
     told(chat.post({"messages": [kind, user("Hello")]}))
@@ -193,6 +203,7 @@ def test_instructions_stay_until_others_are_given(chat: Chat) -> None:
     assert chat.read()["config"] == {"mode": "slow", "instructions": []}
 
 
+@ON_ONE_DATABASE
 def test_a_client_that_goes_away_stops_nothing(chat: Chat) -> None:
     with pytest.raises(httpx.ReadTimeout):
         chat.client.post(

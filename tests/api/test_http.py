@@ -6,9 +6,10 @@ import httpx
 import pytest
 
 from tests.api.batches import append, batch, problem, turn
-from tests.api.serving import PATIENCE_S, Served
+from tests.api.serving import ON_ONE_DATABASE, PATIENCE_S, Served
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
@@ -33,6 +34,7 @@ def test_a_method_that_a_resource_does_not_have_is_told_with_those_it_has(
     assert set(answer.headers["allow"].split(", ")) == with_head
 
 
+@ON_ONE_DATABASE
 def test_head_is_get_without_the_body(client: httpx.Client, browser: httpx.Client) -> None:
     append(client, "s", batch(1, *turn("t1")))
 
@@ -45,6 +47,7 @@ def test_head_is_get_without_the_body(client: httpx.Client, browser: httpx.Clien
     assert browser.head("/healthz").status_code == 200
 
 
+@ON_ONE_DATABASE
 def test_head_of_a_stream_ends_with_its_headers(client: httpx.Client) -> None:
     append(client, "s", batch(1, *turn("t1")))
 
@@ -55,6 +58,7 @@ def test_head_of_a_stream_ends_with_its_headers(client: httpx.Client) -> None:
     assert client.get("/sessions/s").status_code == 200
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "tag", ["7", '"7', 'W/"7"', '"1", "2"', '""', '"01"', '"-1"', '"x"', "*,*"]
 )
@@ -72,6 +76,7 @@ def test_an_if_match_that_names_no_version_is_refused(client: httpx.Client, tag:
     assert client.get("/sessions/s").headers["etag"] == '"1"'
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("tag", ["junk", '"', ",,,", "W/", '"99999999999999999999"', "\u00ff"])
 def test_an_if_none_match_that_means_nothing_matches_nothing(
     client: httpx.Client, tag: str
@@ -82,6 +87,7 @@ def test_an_if_none_match_that_means_nothing_matches_nothing(
     assert client.get("/sessions/s", headers=headers).status_code == 200
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("trace", ["", "junk", "00-xyz", "\u00ff", "0" * 5_000])
 def test_a_trace_context_that_means_nothing_is_left_out(client: httpx.Client, trace: str) -> None:
     headers = [(b"traceparent", trace.encode()), (b"content-type", b"application/json")]
@@ -103,6 +109,7 @@ def raw(server: Served, request: bytes) -> bytes:
     return answer
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "request_",
     [
@@ -127,12 +134,14 @@ def test_what_is_no_http_is_told_as_a_problem(server: Served, request_: bytes) -
     assert b'"code":"malformed-request"' in body
 
 
+@ON_ONE_DATABASE
 def test_a_large_header_within_64_kib_is_read(client: httpx.Client) -> None:
     answer = client.get("/sessions", headers={"X-Large": "y" * 40_000})
 
     assert answer.status_code == 200
 
 
+@ON_ONE_DATABASE
 def test_a_body_in_chunks_is_read_whole(client: httpx.Client) -> None:
     def pieces() -> list[bytes]:
         return [b'{"session', b'_id":', b'"s"}']

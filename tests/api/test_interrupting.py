@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.batches import Json, append, batch, event, problem, said, started
 from tests.api.chats import ADD, GAVE, Chat, chat_at, eventually, last_text, opened
-from tests.api.serving import served
+from tests.api.serving import ON_ONE_DATABASE, served
 from tests.databases import DatabaseKind, Databases
 
 WAITS = "tool: wait {}"
@@ -66,6 +66,7 @@ def test_what_waits_is_closed_in_the_commit_that_ends_it_and_new_words_are_taken
     assert chat.made() == []
 
 
+@ON_ONE_DATABASE
 def test_new_words_are_never_an_answer(chat: Chat) -> None:
     (gate,) = chat.asked()
 
@@ -79,6 +80,7 @@ def test_new_words_are_never_an_answer(chat: Chat) -> None:
     assert chat.made() == []
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("text", [WAITS, "delay: 600000 Hello", "Hello\nfail: hang"])
 def test_an_interrupt_asked_for_twice_ends_the_turn_once(chat: Chat, text: str) -> None:
     running = chat.begun(text)
@@ -91,6 +93,7 @@ def test_an_interrupt_asked_for_twice_ends_the_turn_once(chat: Chat, text: str) 
     assert chat.said("Again")["status"] == "completed"
 
 
+@ON_ONE_DATABASE
 def test_an_interrupt_right_after_another_stops_what_follows_from_the_queue(chat: Chat) -> None:
     chat.begun(WAITS)
     chat.say(WAITS, on_busy="queue")
@@ -110,6 +113,7 @@ def test_an_interrupt_of_what_waits_is_told_once(chat: Chat) -> None:
     assert len(chat.events("turn-interrupted")) == 1
 
 
+@ON_ONE_DATABASE
 def test_the_harness_of_a_stopped_turn_goes_and_the_next_turn_is_cold_then_warm(
     chat: Chat,
 ) -> None:
@@ -124,6 +128,7 @@ def test_the_harness_of_a_stopped_turn_goes_and_the_next_turn_is_cold_then_warm(
     assert paths in (["cold", "warm"], ["evicted", "warm"])
 
 
+@ON_ONE_DATABASE
 def test_what_was_said_by_then_is_kept_with_its_calls_closed_in_every_form(chat: Chat) -> None:
     running = chat.begun(f"Hello.\n{WAITS}")
     eventually(lambda: chat.events("tool-call-requested"), lambda found: len(found) == 1)
@@ -173,6 +178,7 @@ def test_a_late_result_of_a_call_that_was_rewound_is_kept_out_of_sight(
     assert "LATE" not in str(shown)
 
 
+@ON_ONE_DATABASE
 def test_arguments_that_are_half_written_stay_the_text_that_they_are(client: httpx.Client) -> None:
     call = event("tool-call-requested", turn_id="t1", tool_call_id="x", name="f", arguments='{"q":')
     append(client, "s", batch(1, started("t1"), call))

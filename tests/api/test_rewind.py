@@ -32,7 +32,7 @@ from tests.api.going_back import (
     texts,
     transcript,
 )
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 
 
 def three_turns(client: httpx.Client) -> Json:
@@ -139,6 +139,7 @@ def test_what_was_said_and_attached_comes_back_for_editing(client: httpx.Client)
     }
 
 
+@ON_ONE_DATABASE
 def test_what_one_text_cannot_say_comes_back_as_none(client: httpx.Client) -> None:
     content: list[Json] = [
         {"type": "text", "text": "a"},
@@ -180,6 +181,7 @@ MEANINGLESS: list[tuple[Json, Problem]] = [
 ]
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(("body", "expected"), MEANINGLESS)
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_target_that_means_nothing_is_refused_with_its_place(
@@ -197,6 +199,7 @@ def test_a_target_that_means_nothing_is_refused_with_its_place(
     assert head_of(client) == before
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("body", [{"turns": 1}, {"to_turn": "t1"}, {"to_version": 1}])
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_session_that_is_not_there_cannot_be_rewound(
@@ -210,6 +213,7 @@ def test_a_session_that_is_not_there_cannot_be_rewound(
     assert rewind(client, body).status_code == 200
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_an_archived_session_is_not_rewound(client: httpx.Client, *, dry_run: bool) -> None:
     three_turns(client)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.api.batches import Json, append, batch, problem, started, turn
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 
 
 def ids(client: httpx.Client, **query: str | int) -> list[str]:
@@ -119,6 +119,7 @@ def test_sessions_without_a_parent_are_found(client: httpx.Client) -> None:
     assert ids(client, parent="none") == []
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     ("query", "pointer"),
     [
@@ -142,6 +143,7 @@ def test_a_filter_that_means_nothing_is_refused_with_its_name(
     assert problem(client.get("/sessions", params=query)) == (422, "invalid-value", [pointer])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "other", [{"order": "asc"}, {"status": "all"}, {"title": "x"}, {"include": "subagents"}]
 )
@@ -167,6 +169,7 @@ def test_a_cursor_of_another_project_is_refused(client: httpx.Client, server: Se
     assert problem(answer) == (400, "invalid-cursor", [])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "place",
     [
@@ -196,6 +199,7 @@ def test_a_cursor_that_we_could_not_have_made_is_refused(
     assert problem(answer) == (400, "invalid-cursor", [])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize("cursor", ["", "x", "🦊", "a\0b", "W10", "bnVsbA", "////", "W1tb" * 400])
 def test_a_cursor_that_cannot_be_read_is_refused(client: httpx.Client, cursor: str) -> None:
     answer = client.get("/sessions", params={"cursor": cursor})

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.batches import Json, problem
 from tests.api.chats import Chat, agent, chat_at, eventually, last_text, opened, told, user
-from tests.api.serving import served
+from tests.api.serving import ON_ONE_DATABASE, served
 from tests.databases import DatabaseKind, Databases
 
 UNTIL_STEERED = 'tool: wait {"for": "steer"}'
@@ -71,6 +71,7 @@ def test_it_is_told_to_the_turn_that_runs_and_stands_where_the_agent_heard_it(ch
     assert chat.read("/queue")["items"] == []
 
 
+@ON_ONE_DATABASE
 def test_a_harness_stays_warm_after_it_and_a_new_one_is_told_the_same(chat: Chat) -> None:
     chat.ended((calling(chat), steered(chat, "remember a=7"))[0])
 
@@ -85,6 +86,7 @@ def test_a_harness_stays_warm_after_it_and_a_new_one_is_told_the_same(chat: Chat
     assert chat.known()[: len(known)] == known
 
 
+@ON_ONE_DATABASE
 def test_answers_beside_it_are_given_at_once(chat: Chat) -> None:
     turn_id = calling(chat, 'tools: ask_user {"question":"When?"}; wait {"for":"steer"}')
     (opened_gate,) = chat.events("gate-opened")
@@ -98,6 +100,7 @@ def test_answers_beside_it_are_given_at_once(chat: Chat) -> None:
     assert len(chat.events("gate-consumed")) == 1
 
 
+@ON_ONE_DATABASE
 def test_a_file_is_told_with_it(chat: Chat) -> None:
     turn_id = calling(chat)
     file = {"type": "attachment", "media_type": "image/png", "data": "AAAA"}
@@ -110,11 +113,13 @@ def test_a_file_is_told_with_it(chat: Chat) -> None:
     assert chat.client.get(f"/blobs/{kept['sha256']}").content == bytes(3)
 
 
+@ON_ONE_DATABASE
 def test_words_without_a_turn_to_steer_begin_one(chat: Chat) -> None:
     assert told(chat.say("Hello", on_busy="steer"))["status"] == "completed"
     assert chat.events("input-queued") == []
 
 
+@ON_ONE_DATABASE
 def test_it_waits_for_a_turn_of_its_own_if_the_one_that_runs_ends_before(chat: Chat) -> None:
     turn_id = calling(chat, WAITS)
     answer = steered(chat, "Hello")
@@ -129,6 +134,7 @@ def test_it_waits_for_a_turn_of_its_own_if_the_one_that_runs_ends_before(chat: C
     assert dequeued["data"]["turn_id"] != turn_id
 
 
+@ON_ONE_DATABASE
 @pytest.mark.parametrize(
     "more",
     [
@@ -148,6 +154,7 @@ def test_what_no_turn_that_runs_could_take_waits_as_in_a_queue(chat: Chat, more:
     interrupt(chat)
 
 
+@ON_ONE_DATABASE
 def test_a_head_that_it_claims_is_compared_as_ever(chat: Chat) -> None:
     turn_id = calling(chat)
     head = {name: chat.read()["head"][name] for name in ("history_version", "fingerprint")}
@@ -175,6 +182,7 @@ def test_the_same_message_is_said_once_and_asked_again_it_gets_its_turn(chat: Ch
     assert problem(chat.post(other))[:2] == (409, "message-exists")
 
 
+@ON_ONE_DATABASE
 def test_a_key_is_answered_with_the_turn_that_it_steered(chat: Chat) -> None:
     turn_id, key = calling(chat), {"Idempotency-Key": "k"}
     assert chat.say("Hello", key, on_busy="steer").status_code == 202

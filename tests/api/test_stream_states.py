@@ -10,7 +10,7 @@ from infrastructure.reading.sessions import session_head
 from infrastructure.runner import Attempt
 from tests.api.batches import Json, append, batch, completed, event, problem, started, turn
 from tests.api.chats import Chat
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 from tests.api.streams import Frame, frames, stream
 
 WAITS = "tool: wait {}"
@@ -45,6 +45,7 @@ def state(status: str, turn_id: str | None = None, queued: int = 0) -> Json:
     return {"session_id": "s", "status": status, **named, "queued": queued}
 
 
+@ON_ONE_DATABASE
 def test_the_state_comes_after_what_was_missed_and_first_if_that_is_nothing(
     client: httpx.Client,
 ) -> None:
@@ -58,6 +59,7 @@ def test_the_state_comes_after_what_was_missed_and_first_if_that_is_nothing(
         assert names(before_synced(found)) == ["state"]
 
 
+@ON_ONE_DATABASE
 def test_a_turn_is_told_as_it_begins_pauses_goes_on_and_ends(
     client: httpx.Client, server: Served, project: str
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_turn_is_told_as_it_begins_pauses_goes_on_and_ends(
     ]
 
 
+@ON_ONE_DATABASE
 def test_each_open_gate_is_told_to_everybody_who_comes_as_the_inbox_shows_it(
     client: httpx.Client, server: Served, project: str
 ) -> None:
@@ -130,6 +133,7 @@ def test_input_comes_first_then_that_it_runs_and_what_waits_is_counted(
     assert told[-1].json["queued"] == 0
 
 
+@ON_ONE_DATABASE
 def test_a_compaction_that_runs_is_told(client: httpx.Client, server: Served, project: str) -> None:
     append(client, "s", batch(1, *turn("t1")))
     target = Target(project_id=project, session_id="s")
@@ -149,6 +153,7 @@ def test_a_compaction_that_runs_is_told(client: httpx.Client, server: Served, pr
     assert [frame.json for frame in told] == [state("compacting"), state("idle")]
 
 
+@ON_ONE_DATABASE
 def test_a_session_that_is_deleted_ends_its_streams(
     client: httpx.Client, server: Served, project: str
 ) -> None:
@@ -164,6 +169,7 @@ def test_a_session_that_is_deleted_ends_its_streams(
     assert problem(client.get("/sessions/s/events/stream"))[:2] == (404, "no-such-session")
 
 
+@ON_ONE_DATABASE
 def test_a_session_in_which_something_runs_is_told_to_be_deleted_before_it_is(
     chat: Chat, server: Served, project: str
 ) -> None:

@@ -20,7 +20,7 @@ from tests.api.batches import (
     turn,
 )
 from tests.api.compacting import compact
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 
 
 def ids(page: Json) -> list[str]:
@@ -118,6 +118,7 @@ def test_the_page_around_a_message_goes_on_in_both_directions(client: httpx.Clie
     ]  # fmt: skip
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("three_turns")
 @pytest.mark.parametrize("name", ["t9:1", "t1:9", "t1", "summary:10", "summary:0", "\x00", ""])
 def test_there_is_no_page_around_a_message_that_is_not_there(
@@ -180,6 +181,7 @@ def test_as_of_a_time_the_transcript_is_what_it_was_then(client: httpx.Client) -
     assert read(client, at=times[0])["through_version"] >= 1
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("three_turns")
 @pytest.mark.parametrize("at", ["0", "11", "999999999999999999", "1970-01-01T00:00:00Z"])
 def test_a_moment_that_never_was_is_a_problem(client: httpx.Client, at: str) -> None:
@@ -188,6 +190,7 @@ def test_a_moment_that_never_was_is_a_problem(client: httpx.Client, at: str) -> 
     assert problem(answer) == (404, "no-such-event", ["/query/at"])
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("three_turns")
 @pytest.mark.parametrize(
     ("query", "pointers"),
@@ -232,6 +235,7 @@ def test_a_cursor_goes_only_with_what_it_was_made_for(client: httpx.Client) -> N
     assert problem(answer)[:2] == (400, "invalid-cursor")
 
 
+@ON_ONE_DATABASE
 @pytest.mark.usefixtures("three_turns")
 @pytest.mark.parametrize(
     "text",
@@ -299,6 +303,7 @@ def test_a_log_that_begins_with_a_result_is_readable_everywhere(client: httpx.Cl
     assert [i["parts"][0]["type"] for i in read(client)["items"]] == ["text", "tool_result"]
 
 
+@ON_ONE_DATABASE
 def test_results_of_parallel_calls_are_all_there_in_the_order_of_their_arrival(
     client: httpx.Client,
 ) -> None:
@@ -322,6 +327,7 @@ def test_a_late_result_stays_out_of_the_next_turn(client: httpx.Client) -> None:
     assert [line["version"] for line in lines if line.get("late")] == [6]
 
 
+@ON_ONE_DATABASE
 def test_opaque_json_comes_back_as_it_was_sent(client: httpx.Client) -> None:
     body = (
         b'{"producer":{"id":"p","epoch":1,"sequence":1},"open":{},"events":['
@@ -388,6 +394,7 @@ def test_a_provider_sees_the_summary_first(client: httpx.Client) -> None:
     assert second == {"role": "user", "content": "Hello?"}
 
 
+@ON_ONE_DATABASE
 def test_the_model_s_view_comes_in_the_form_that_a_program_takes(client: httpx.Client) -> None:
     brief = event(
         "turn-started",

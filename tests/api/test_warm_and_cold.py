@@ -4,6 +4,7 @@ import pytest
 
 from tests.api.batches import Json, append, batch, event, problem, turn
 from tests.api.chats import Chat, agent, eventually, last_text, told, user
+from tests.api.serving import ON_ONE_DATABASE
 
 
 def evicted(chat: Chat) -> list[str]:
@@ -28,6 +29,7 @@ def test_a_turn_after_a_turn_is_warm_and_costs_no_other_harness(chat: Chat) -> N
     assert evicted(chat) == []
 
 
+@ON_ONE_DATABASE
 def test_names_and_titles_keep_it_warm(chat: Chat) -> None:
     chat.said("Hello")
     chat.client.patch(chat.path, json={"title": "Another"})
@@ -35,6 +37,7 @@ def test_names_and_titles_keep_it_warm(chat: Chat) -> None:
     assert chat.said("More")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_rewind_makes_it_cold_and_forgets(chat: Chat) -> None:
     chat.said("remember a=1")
     chat.said("remember a=2")
@@ -68,6 +71,7 @@ def test_what_another_program_appends_makes_it_cold_and_is_known(chat: Chat) -> 
     assert moved == ["turn-started", "message-recorded"]
 
 
+@ON_ONE_DATABASE
 def test_another_configuration_makes_it_cold_and_says_which_facet(chat: Chat) -> None:
     chat.said("Hello", config={"model": "small", "mode": "ask"})
 
@@ -82,6 +86,7 @@ def test_another_configuration_makes_it_cold_and_says_which_facet(chat: Chat) ->
     assert chat.said("Same", config={"model": "large", "mode": "ask"})["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_turn_keeps_the_configuration_with_which_it_began_and_the_next_has_the_new_one(
     chat: Chat,
 ) -> None:
@@ -100,6 +105,7 @@ def test_a_turn_keeps_the_configuration_with_which_it_began_and_the_next_has_the
     assert chat.said("And more")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_seat_that_was_let_go_leaves_a_cold_turn_that_remembers(chat: Chat) -> None:
     chat.said("remember a=1")
     chat.client.delete(f"/pool/{chat.session_id}")
@@ -110,6 +116,7 @@ def test_a_seat_that_was_let_go_leaves_a_cold_turn_that_remembers(chat: Chat) ->
     assert evicted(chat) == ["request"]
 
 
+@ON_ONE_DATABASE
 def test_a_full_history_that_is_ours_keeps_it_warm(chat: Chat) -> None:
     answer = last_text(chat.said("Hello"))
 
@@ -130,6 +137,7 @@ def test_a_full_history_that_is_another_is_followed(chat: Chat) -> None:
     assert asked["divergence"]["kind"] == diverged["data"]["kind"] == "text"
 
 
+@ON_ONE_DATABASE
 def test_a_full_history_that_is_another_is_refused_if_that_is_asked_for(chat: Chat) -> None:
     chat.said("remember a=1")
     before = chat.seat()
@@ -143,6 +151,7 @@ def test_a_full_history_that_is_another_is_refused_if_that_is_asked_for(chat: Ch
     assert chat.said("what is a?")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_client_that_knows_less_is_told_so(chat: Chat) -> None:
     first = last_text(chat.said("one"))
     chat.said("two")
@@ -152,6 +161,7 @@ def test_a_client_that_knows_less_is_told_so(chat: Chat) -> None:
     assert problem(chat.post(mine))[:2] == (409, "history-behind")
 
 
+@ON_ONE_DATABASE
 def test_the_head_that_a_client_claims_is_checked(chat: Chat) -> None:
     first = claimed(chat.said("one")["head"])
     second = claimed(chat.said("two", head=first)["head"])
@@ -173,6 +183,7 @@ def lossy(chat: Chat) -> None:
     append(chat.client, chat.session_id, batch(1, *turn("t1", "remember a=1"), lost))
 
 
+@ON_ONE_DATABASE
 def test_a_log_that_lacks_something_stands_in_for_nobody(chat: Chat) -> None:
     lossy(chat)
 
@@ -184,6 +195,7 @@ def test_a_log_that_lacks_something_stands_in_for_nobody(chat: Chat) -> None:
     assert chat.events("turn-started")[1:] == []
 
 
+@ON_ONE_DATABASE
 def test_a_full_history_heals_the_log(chat: Chat) -> None:
     lossy(chat)
     mine = [user("remember a=7"), agent("I will remember a."), user("what is a?")]
@@ -196,6 +208,7 @@ def test_a_full_history_heals_the_log(chat: Chat) -> None:
     assert chat.said("what is a?")["path"] == "warm"
 
 
+@ON_ONE_DATABASE
 def test_a_seat_that_knows_everything_needs_no_log(chat: Chat) -> None:
     chat.said("remember a=1")
     lost = event("records-lost", count=None, reason="crash")
@@ -207,6 +220,7 @@ def test_a_seat_that_knows_everything_needs_no_log(chat: Chat) -> None:
     assert asked["readiness"]["ready"] is False
 
 
+@ON_ONE_DATABASE
 def test_a_seat_that_is_behind_and_a_log_that_lacks_something_are_both_named(chat: Chat) -> None:
     chat.said("remember a=1")
     lossy(chat)
