@@ -69,7 +69,7 @@ async def busy(asking: Asking) -> None:
     body = {"messages": [user("tool: wait {}")]}
     turns = f"/sessions/{asking.session}/turns"
     begun = (await asking.client.post(turns, json=body, headers=ASYNC)).json()["turn_id"]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             if (await asking.client.get(f"{turns}/{begun}")).json()["open_calls"]:
                 return
@@ -78,7 +78,7 @@ async def busy(asking: Asking) -> None:
 
 async def over(asking: Asking) -> None:
     """Wait until the session has no turn, and no harness works."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             session = (await asking.client.get(f"/sessions/{asking.session}")).json()
             pool = (await asking.client.get("/pool")).json()["process"]
