@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 
 import httpx
-import pytest
 
 from tests.api.batches import Json, append, batch, event, said, started
 from tests.api.serving import Served
@@ -71,16 +70,16 @@ def next_cursor(page: Json) -> str:
     return found
 
 
-@pytest.mark.parametrize("route", ROUTES)
 def test_a_cursor_of_another_number_is_refused_or_leads_somewhere(
-    client: httpx.Client, server: Served, route: str
+    client: httpx.Client, server: Served
 ) -> None:
     fill(client)
     caught_up(server)
-    url = httpx.URL(route).copy_merge_params({"limit": 1})
-    ours = next_cursor(client.get(url).json())
+    for route in ROUTES:
+        url = httpx.URL(route).copy_merge_params({"limit": 1})
+        ours = next_cursor(client.get(url).json())
 
-    answers = [client.get(url.copy_merge_params({"cursor": each})) for each in forged(ours)]
+        answers = [client.get(url.copy_merge_params({"cursor": each})) for each in forged(ours)]
 
-    assert answers
-    assert {answer.status_code for answer in answers} <= {200, 400}
+        assert answers, route
+        assert {answer.status_code for answer in answers} <= {200, 400}, route

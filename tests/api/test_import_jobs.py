@@ -128,7 +128,7 @@ def test_a_server_that_stops_leaves_a_job_that_goes_on_when_sent_again(
     databases: Databases, database_kind: DatabaseKind
 ) -> None:
     url = databases.ready()
-    content = rows(20, 200)
+    content = rows(20, 120)
     with served(database_kind, url) as server, server.client("p") as client:
         first = client.post("/imports", content=content, headers=ASYNC)
     path = first.headers["location"].split("/", 4)[4]
@@ -146,7 +146,7 @@ def test_a_server_that_stops_leaves_a_job_that_goes_on_when_sent_again(
 
     assert stopped["status"] == "interrupted"
     assert (told["status"], told["report"]["losses"]) == ("completed", [])
-    assert [len(turns) for turns in counted] == [100, 100]
+    assert [len(turns) for turns in counted] == [60, 60]
     assert ready
 
 
