@@ -26,7 +26,7 @@ from tests.infrastructure.writing import Store, note, propose, target, turn
 
 PROJECTS = count(1)
 COUNT = settings(
-    max_examples=6,
+    max_examples=4,
     phases=[Phase.generate],
     deadline=None,
     derandomize=True,

@@ -41,8 +41,8 @@ from tests.infrastructure.test_rebuilding import execute, rows
 from tests.infrastructure.writing import NEW_YEAR, Store, opened, target
 
 SESSIONS = count(1)
-FEW = settings(COUNT, max_examples=6)
-MANY = settings(COUNT, max_examples=25)
+FEW = settings(COUNT, max_examples=4)
+MANY = settings(COUNT, max_examples=10)
 ONCE = settings(COUNT, max_examples=2)
 
 

@@ -28,7 +28,7 @@ from tests.infrastructure.writing import NOBODY, SECOND, Store, note, propose, t
 
 PROJECTS = count(1)
 COUNT = settings(
-    max_examples=20,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     # The database is fresh for the test; each history gets a project of its own in it.

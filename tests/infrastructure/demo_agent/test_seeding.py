@@ -106,7 +106,7 @@ def denied(heard: Heard, answer: Answer) -> list[str]:
 
 
 @given(st.lists(st.tuples(TURNS, ANSWERS), min_size=1, max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_model_sees_the_same_warm_and_cold(turns: Turns) -> None:
     async def journey() -> None:
         harnesses = InProcessHarnesses()

@@ -37,7 +37,7 @@ STEPS: Final = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), max_size=30),
     end=st.sampled_from(("completes", "fails", "stops", "does not stop")),

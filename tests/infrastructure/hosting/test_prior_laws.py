@@ -19,7 +19,7 @@ from tests.projections.conversations import FORMS, conversations, sent
 
 _NAMES = count(1)
 _FEW: Final = settings(
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -296,4 +296,4 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestInterleavings.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -28,7 +28,7 @@ from tests.infrastructure.writing import Store, note, propose, target, turn
 
 SESSIONS = count(1)
 COUNT = settings(
-    max_examples=8,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     # The database is fresh for the test; each history gets a session of its own in it.

@@ -36,7 +36,7 @@ from tests.infrastructure.writing import Store
 from tests.projections.viewing import messages
 
 SESSIONS = count(1)
-FEW = settings(COUNT, max_examples=12)
+FEW = settings(COUNT, max_examples=5)
 Shape = dict[str, Any]
 
 
@@ -152,6 +152,8 @@ def test_the_turns_of_a_version_are_those_in_sight_then(
             listed = _listed(connection, past, TurnQuery(ascending=True, limit=200))
             assert [view.turn for view in listed] == [known[name] for name in seen], version
             assert {view.state for view in listed} <= {"live"}
+            if version % 3 and version < len(facts):  # pages are read at some, and at the last
+                continue
             backward = _listed(connection, past, TurnQuery(limit=2))
             assert [view.turn for view in backward] == [view.turn for view in listed[::-1]]
             statuses: set[TurnFilter] = {view.status for view in listed}
