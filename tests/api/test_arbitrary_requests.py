@@ -28,7 +28,7 @@ from tests.api.serving import Served
 SECRET: Final = "what was said: 4711"
 JSON: Final = {"content-type": "application/json"}
 EXAMPLES: Final = settings(
-    max_examples=20,
+    max_examples=7,
     deadline=None,
     derandomize=True,
     database=None,
