@@ -14,7 +14,7 @@ from tests.api.batches import append, batch, events_of, started, turn
 from tests.faults.forked import Forked, forked
 from tests.infrastructure.writing import opened
 
-KILLS = 12
+KILLS = 8
 LATEST_S = 0.05
 
 
