@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -13,6 +15,7 @@ from tests.databases import (
     PostgresqlDatabases,
     SqliteDatabases,
     forced_writes,
+    in_memory,
     postgresql_databases,
 )
 from tests.measuring import MEASURE, Measuring
@@ -32,9 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def sqlite(tmp_path_factory: pytest.TempPathFactory) -> SqliteDatabases:
+def sqlite() -> Iterator[SqliteDatabases]:
     """Where SQLite databases of this process are."""
-    return SqliteDatabases(tmp_path_factory.mktemp("sqlite"))
+    with TemporaryDirectory(prefix="turnlog-sqlite-", dir=in_memory()) as directory:
+        yield SqliteDatabases(Path(directory))
 
 
 @pytest.fixture(scope="session")
