@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from domain import events as e
-from domain.messages import Message
+from domain.messages import Message, parts_of
 from domain.restarts import NOT_ADDRESSED
 
 MOST: Final = 200
@@ -17,6 +17,10 @@ MOST_BYTES: Final = 256 * 1024
 """So much is told so, at most, as it is stored."""
 FACTS: Final = 2 * MOST
 """So many facts make up so many turns: each is the start and the end of one."""
+MOST_FILE_BYTES: Final = 8 * 2**20
+"""So much of files is told so, at most: what one request can bring."""
+REACH: Final = 2_000
+"""So many facts of any kind are gone through for it, at most."""
 
 
 def is_little(sizes: Sequence[int]) -> bool:
@@ -42,6 +46,12 @@ def said_aside(facts: Iterable[e.Fact]) -> tuple[Message, ...] | None:
             case _:
                 return None
     return tuple(said) if running is None and len(said) <= MOST else None
+
+
+def files_of(messages: Iterable[Message]) -> list[str]:
+    """Return the digests of the files in messages, each as often as it is sent with them."""
+    parts = (part for message in messages for part in parts_of(message))
+    return [str(part.get("sha256")) for part in parts if part.get("type") == "attachment"]
 
 
 def _is_heard(messages: Iterable[Message]) -> bool:

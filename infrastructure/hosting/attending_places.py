@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, exists, or_, select, text
 
+from domain.dispatch.asides import REACH
 from infrastructure import tables as t
 from infrastructure.hosting.queueing import held
 from infrastructure.prepared import Prepared
@@ -202,6 +203,7 @@ LEFT_BEHIND: Final = Prepared(
                 (t.heads.c.fingerprint != t.seats.c.pin_fingerprint)
                 & or_(
                     t.heads.c.turn_id.is_not(None),
+                    t.heads.c.version > t.seats.c.pin_version + REACH,
                     exists().where(
                         t.events.c.session_key == t.seats.c.session_key,
                         t.events.c.version > t.seats.c.pin_version,
@@ -223,7 +225,8 @@ LEFT_BEHIND: Final = Prepared(
 )
 """Seats of one server whose sessions went on elsewhere, or that were asked to close.
 
-Not those since which turns only began and were over: what was said aside can be told them.
+Not those since which turns only began and were over, and not long ago: what was said aside can be
+told them.
 """
 INTERRUPTED: Final = Prepared(
     lambda _: (

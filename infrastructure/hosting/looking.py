@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, or_, select, text
 
-from domain.dispatch.asides import FACTS, is_little, said_aside
+from domain.dispatch.asides import (
+    FACTS,
+    MOST_FILE_BYTES,
+    REACH,
+    files_of,
+    is_little,
+    said_aside,
+)
 from domain.messages import Message
 from domain.offloading import cuts_of
 from domain.state import Head, Seat
@@ -73,6 +80,20 @@ _SAID: Final = Prepared(
         .limit(FACTS + 1)
     )
 )
+_FILES: Final = Prepared(
+    lambda _: (
+        select(t.blobs.c.sha256, t.blobs.c.size)
+        .join(
+            t.blob_references,
+            (t.blob_references.c.project_id == t.blobs.c.project_id)
+            & (t.blob_references.c.sha256 == t.blobs.c.sha256),
+        )
+        .where(
+            t.blob_references.c.session_key == bindparam("session_key"),
+            t.blob_references.c.version > bindparam("after"),
+        )
+    )
+)
 _KEPT: Final = Prepared(
     lambda _: (
         select(t.seats)
@@ -111,20 +132,28 @@ def moved_since_pin(connection: Connection, key: int, head: Head, seat: Seat) ->
 
 
 def aside_since_pin(
-    connection: Connection, key: int, seat: Seat, moved: Sequence[Any]
+    connection: Connection, key: int, head: Head, seat: Seat, moved: Sequence[Any]
 ) -> tuple[Message, ...] | None:
     """Return what a parked harness has to be told to know what `moved`; None if that will not do.
 
-    Whatever else happened than that turns began needs no look.
+    Whatever else happened than that turns began needs no look, nor does what is far behind.
     """
-    if any(row.type != _STARTED for row in moved):
+    after = seat.pin_version or 0
+    if head.version - after > REACH or any(row.type != _STARTED for row in moved):
         return None
-    rows = _SAID.run(connection, {"session_key": key, "after": seat.pin_version or 0})
+    since: dict[str, object] = {"session_key": key, "after": after}
+    rows = _SAID.run(connection, since)
     if not is_little([_size(row.body) for row in rows]):
         return None
-    return said_aside(
+    said = said_aside(
         decode(row.type, row.schema, whole(connection, key, row.body)) for row in rows
     )
+    files = files_of(said or ())
+    if files:
+        sizes = {bytes(row.sha256).hex(): row.size for row in _FILES.run(connection, since)}
+        if sum(sizes.get(file, 0) for file in files) > MOST_FILE_BYTES:
+            return None
+    return said
 
 
 def _size(body: bytes | None) -> int:

@@ -37,7 +37,11 @@ def seat_of(
 
 
 def memory_of(
-    attempt: Attempt, key: int, ask: Ask, seat: SeatRecord | None, moved: Sequence[Any]
+    attempt: Attempt,
+    known: tuple[int, State],
+    ask: Ask,
+    seat: SeatRecord | None,
+    moved: Sequence[Any],
 ) -> tuple[Lacks, Sequence[Message]]:
     """Return what a seat's memory lacks, and what its harness has to be told to have all of it.
 
@@ -50,7 +54,8 @@ def memory_of(
         return "nothing", ()
     if not ask.hosted or held is None or held.busy or not held.alive:
         return "more", ()
-    asides = aside_since_pin(attempt.connection, key, seat, moved)
+    key, state = known
+    asides = aside_since_pin(attempt.connection, key, state.head, seat, moved)
     if asides is None:
         return "more", ()
     return ("asides" if asides else "nothing"), asides

@@ -127,7 +127,7 @@ def situate(
         if seat is None or seat.pin_version is None
         else moved_since_pin(attempt.connection, key, head, seat)
     )
-    lacks, asides = memory_of(attempt, key, ask, seat, moved)
+    lacks, asides = memory_of(attempt, (key, state), ask, seat, moved)
     turn = None if head.turn_id is None else state.turns.get(head.turn_id)
     wanted = (
         ask.config if isinstance(ask.config, Wanted) else ask.config(attempt.connection, key, head)

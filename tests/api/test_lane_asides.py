@@ -1,11 +1,13 @@
 """What people say to each other is recorded, and the agent sees it at its next turn."""
 
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 import httpx
 import pytest
 
-from domain.dispatch.asides import MOST, MOST_BYTES
+from domain.dispatch.asides import MOST, MOST_BYTES, MOST_FILE_BYTES
 from domain.restarts import NOT_ADDRESSED
 from tests.api.batches import Json, append, batch, completed, started, turn
 from tests.api.chats import Chat, eventually, last_text, user
@@ -48,6 +50,13 @@ def asides(*texts: str) -> list[Json]:
             completed(f"aside-{number}", stop_reason=NOT_ADDRESSED, record_count=1),
         )
     ]
+
+
+def append_aside(chat: Chat, number: int, *content: Json) -> httpx.Response:
+    """Record parts of one message that was said aside, by a batch of that number."""
+    begun = started(f"aside-{number}", content=[*content])
+    over = completed(f"aside-{number}", stop_reason=NOT_ADDRESSED, record_count=1)
+    return append(chat.client, chat.session_id, batch(number, begun, over))
 
 
 def test_the_agent_sees_it_at_its_next_turn_and_nothing_ran_for_it(group: Gateway) -> None:
@@ -141,6 +150,24 @@ def test_only_so_much_is_told_so(chat: Chat, texts: list[str], path: str) -> Non
     assert (asked["path"], asked["reason"]) == (path, reason)
     assert known(chat) == ["Hello", known(chat)[1], *texts, "what is x?"]
     assert last_text(asked) == ("x is 1." if "x=1" in texts[0] else "I do not know x.")
+
+
+def test_files_are_told_with_it_but_only_so_much_of_them(chat: Chat) -> None:
+    half = b"x" * (MOST_FILE_BYTES // 2)
+    name = {"type": "attachment", "attachment_id": "a", "sha256": sha256(half).hexdigest()}
+    sent = {**name, "data": b64encode(half).decode()}
+    chat.said("Hello")
+    for number, file in enumerate([sent, name], 1):
+        assert append_aside(chat, number, file).status_code == 201
+
+    assert chat.said("Well?")["path"] == "warm"
+    pictures = [part for message in chat.known()[2:4] for part in message["parts"]]
+    assert [each["sha256"] for each in pictures] == [name["sha256"]] * 2
+
+    more = {"type": "attachment", "attachment_id": "b", "data": "eA=="}
+    assert append_aside(chat, 3, {**name, "size": 1}, name, more).status_code == 201
+    told = chat.said("And?")
+    assert (told["path"], told["reason"]) == ("evicted", "history")
 
 
 def test_whatever_else_happened_has_one_started_that_is_told_everything(direct: Gateway) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from domain import events as e
-from domain.dispatch.asides import FACTS, MOST, MOST_BYTES, is_little, said_aside
+from domain.dispatch.asides import FACTS, MOST, MOST_BYTES, files_of, is_little, said_aside
 from domain.events.record import Opaque
 from domain.messages import Message
 from domain.restarts import NOT_ADDRESSED
@@ -65,3 +65,10 @@ def test_only_so_many_facts_of_so_many_bytes_are_looked_at() -> None:
     assert not is_little([0] * (FACTS + 1))
     assert is_little([MOST_BYTES - 1, 1])
     assert not is_little([MOST_BYTES, 1])
+
+
+def test_a_file_counts_as_often_as_it_is_sent() -> None:
+    picture = {"type": "attachment", "attachment_id": "a", "sha256": "ab"}
+    shown = Message(role="user", content=({"type": "text", "text": "Look"}, picture, picture))
+    assert files_of([LUNCH, shown, shown]) == ["ab"] * 4
+    assert files_of([LUNCH]) == []

@@ -1,10 +1,16 @@
 """A harness is let go whose session went on elsewhere, not for what people say to each other."""
 
 import pytest
+from sqlalchemy import select
 
 from domain.commands import Proposal
+from domain.dispatch.asides import REACH
+from domain.messages import Message
+from infrastructure import tables as t
+from infrastructure.command_handler import Appended
 from infrastructure.hosting.attending_places import LEFT_BEHIND, places
-from tests.infrastructure.writing import Store, propose, turn
+from infrastructure.hosting.looking import aside_since_pin, kept_seats, moved_since_pin
+from tests.infrastructure.writing import Store, note, propose, turn
 
 OWNER = "host-1"
 PARKED = propose(
@@ -26,6 +32,15 @@ def left_behind(store: Store) -> list[str]:
         return [place.name for place in places(connection, LEFT_BEHIND, {"owner": OWNER})]
 
 
+def aside(store: Store, appended: Appended) -> tuple[Message, ...] | None:
+    head = appended.head
+    with store.database.read() as connection:
+        key = connection.execute(select(t.heads.c.session_key)).scalar_one()
+        seat = kept_seats(connection, key)[0]
+        moved = moved_since_pin(connection, key, head, seat)
+        return aside_since_pin(connection, key, head, seat, moved)
+
+
 ASIDE = [began(b"a1"), over(b"a1")]
 
 
@@ -45,4 +60,18 @@ def test_whatever_else_was_said_or_runs_elsewhere_does(store: Store, since: list
     store.append([*turn("t1"), PARKED])
     store.append(since)
 
+    assert left_behind(store) == ["seat-1"]
+
+
+def test_what_lies_far_back_in_the_log_is_not_gone_through(store: Store) -> None:
+    parked = store.append([*turn("t1"), PARKED])
+    pin = parked.head.version - 1
+    within = store.append([*ASIDE, *[note(b"1")] * (REACH - 3)])
+    assert within.head.version == pin + REACH
+    assert [said.content for said in aside(store, within) or ()] == ["Lunch?"]
+    assert left_behind(store) == []
+
+    beyond = store.append([note(b"1")])
+
+    assert aside(store, beyond) is None
     assert left_behind(store) == ["seat-1"]
