@@ -282,7 +282,7 @@ class HarnessResumedBody(Body):
     seat_id: Text
     owner: Text
     turn_id: Text | None = None
-    asides: Count | None = None
+    asides: Annotated[StrictInt, Field(ge=1, le=2**53)] | None = None
 
 
 class HarnessEvictedBody(Body):
