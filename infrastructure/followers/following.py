@@ -137,6 +137,18 @@ class Following:
         self._wanted.set()
         self.bell.set()
 
+    def take_steps(self) -> Sequence[Stepped]:
+        """Take a step with each view that is behind; one look tells which are."""
+        wanted = [name for name in self._steppers if self._is_due(name)]
+        try:
+            with self._database.read() as connection:
+                through, found = visible_through(connection), tracking.every(connection)
+        except Exception as error:  # noqa: BLE001 - as a step
+            for name in wanted:
+                self._note(name, error)
+            return ()
+        return [self._step(name, found.get(name, ()), through) for name in wanted]
+
     def catch_up(self, name: str, progress: Progress = lambda _: None) -> None:
         """Take a view's steps until it has all that can be read now.
 
@@ -187,25 +199,13 @@ class Following:
         while not self._stopping.is_set():
             self.bell.clear()
             self._wanted.clear()
-            states = self._round()
+            states = self.take_steps()
             if "more" in states:
                 pause = QUICK_S
                 continue
             # What comes in quick succession is taken together, unless somebody waits for it.
             self._wanted.wait(GAP_S)
             pause = QUICK_S if self.bell.wait(pause) else min(pause * 2, SLOW_S)
-
-    def _round(self) -> Sequence[Stepped]:
-        """Take a step with each view that is behind; one look tells which are."""
-        wanted = [name for name in self._steppers if self._is_due(name)]
-        try:
-            with self._database.read() as connection:
-                through, found = visible_through(connection), tracking.every(connection)
-        except Exception as error:  # noqa: BLE001 - as a step
-            for name in wanted:
-                self._note(name, error)
-            return ()
-        return [self._step(name, found.get(name, ()), through) for name in wanted]
 
     def _is_due(self, name: str) -> bool:
         failing = self._failing.get(name)

@@ -15,11 +15,11 @@ def test_one_look_tells_that_no_view_is_behind(database_url: str, tmp_path: Path
     with metered(database_url, tmp_path) as (url, meter), opened(url) as store:
         store.append([begun("t1", "word")])
         with following(store) as views:
-            while "more" in views._round():
+            while "more" in views.take_steps():
                 pass
             meter.reset()
 
-            assert set(views._round()) == {"done"}
+            assert set(views.take_steps()) == {"done"}
 
             assert meter.cost._replace(trips=0) == Cost(statements=LOOK)
 
@@ -30,13 +30,13 @@ def test_what_came_in_quick_succession_costs_a_step_as_one_fact_does(
     costs: list[Cost] = []
     with metered(database_url, tmp_path) as (url, meter), opened(url) as store:
         with following(store) as views:
-            while "more" in views._round():
+            while "more" in views.take_steps():
                 pass
             for facts in (1, 40):
                 for number in range(facts):
                     store.append([begun(f"t{facts}-{number}", "word")], f"s{facts}-{number}")
                 meter.reset()
-                views._round()
+                views.take_steps()
                 costs.append(meter.cost)
             names = [each.name for each in followers(search=True)]
             assert [position(store, name) for name in names] == [visible(store)] * len(names)
