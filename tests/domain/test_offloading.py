@@ -146,7 +146,7 @@ def test_however_deep_a_long_value_lies_each_letter_of_it_is_read_a_few_times() 
         took = process_time() - before
         before = process_time()
         parse(raw)
-        assert took < 10 * (process_time() - before) + 1
+        assert took < 10 * (process_time() - before) + 3
         assert whole == raw
 
 
@@ -161,7 +161,7 @@ def test_many_texts_among_many_others_are_put_back_in_one_walk() -> None:
     took = process_time() - before
     before = process_time()
     parse(raw)
-    assert took < 20 * (process_time() - before) + 0.2
+    assert took < 20 * (process_time() - before) + 2
 
 
 def test_a_file_in_base64_leaves_as_the_file() -> None:
