@@ -313,7 +313,9 @@ def _refuse_connections(database_url: str) -> None:
     with engine.connect() as connection:
         connection.execute(text(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'))
         connection.execute(
-            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"),
+            text(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = :name"
+            ),
             {"name": name},
         )
     engine.dispose()

@@ -61,6 +61,11 @@ class Served:
         """Send it a signal."""
         os.kill(self.pid, number)
 
+    def stop(self) -> None:
+        """Have it stand still; return once all its threads do, which takes a while when busy."""
+        self.signal(signal.SIGSTOP)
+        eventually(lambda: thread_states(self.pid), lambda found: found <= {"T"})
+
     def kill(self) -> None:
         """Kill it at once."""
         if self.code is None:
@@ -335,11 +340,19 @@ def children(pid: int) -> list[int]:
 
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs."""
+    return _state(Path(f"/proc/{pid}")) not in {"", "Z"}
+
+
+def thread_states(pid: int) -> set[str]:
+    """Return what a process's threads do, as the system tells it in one letter."""
+    return {_state(task) for task in Path(f"/proc/{pid}/task").iterdir()} - {""}
+
+
+def _state(task: Path) -> str:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return (task / "stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+        return ""
 
 
 def assert_sound(servers: Servers, server: Served, *session_ids: str) -> None:

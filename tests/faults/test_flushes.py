@@ -156,5 +156,5 @@ def change(cluster: Cluster, url: str, statement: str) -> None:
         while cluster.databases.setting("full_page_writes") != expected:
             assert monotonic() < deadline, "the server did not reload its settings"
     cluster.databases.execute(
-        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'"
     )

@@ -21,11 +21,11 @@ LONGER_S = 4
 
 def stop_between_commits(servers: Servers, server: Served) -> None:
     """Stop a process while it holds no lock of the database, which nobody else could take then."""
-    server.signal(signal.SIGSTOP)
+    server.stop()
     while not is_free(servers.database_url):
         server.signal(signal.SIGCONT)
         Event().wait(0.01)
-        server.signal(signal.SIGSTOP)
+        server.stop()
 
 
 def is_free(url: str) -> bool:
@@ -51,7 +51,7 @@ def is_free(url: str) -> bool:
 
 def held_up(server: Served, seconds: float) -> None:
     """Stop a process for so long, and let it go on."""
-    server.signal(signal.SIGSTOP)
+    server.stop()
     Event().wait(seconds)
     server.signal(signal.SIGCONT)
 
