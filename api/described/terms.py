@@ -3,6 +3,7 @@
 from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
+Answers: TypeAlias = dict[str, tuple[str, Json | None]]  # by the operation: words, and a schema
 TEXT: Final[Json] = {"type": "string"}
 NUMBER: Final[Json] = {"type": "integer"}
 FLAG: Final[Json] = {"type": "boolean"}
@@ -55,3 +56,11 @@ def optional(**members: Json) -> Json:
 def extended(of: Json, **members: Json) -> Json:
     """Return an object that may have these as well."""
     return {**of, "properties": {**of["properties"], **members}}
+
+
+HEAD: Final = {"head": named("Head")}
+STANDS: Final = {**HEAD, "readiness": named("Readiness"), "through_version": NUMBER}
+STATUS: Final[Json] = {
+    "type": "string",
+    "enum": ["open", "suspended", "archived", "deleted"],
+}

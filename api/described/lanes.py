@@ -1,8 +1,8 @@
-"""What does the description of the interface say of the answers about lanes?"""
+"""What does the interface's description say of the answers about lanes?"""
 
 from typing import Final
 
-from api.schema_terms import (
+from api.described.terms import (
     ANY,
     FLAG,
     MAYBE,
@@ -11,6 +11,7 @@ from api.schema_terms import (
     OBJECT,
     TEXT,
     TIME,
+    Answers,
     Json,
     extended,
     list_of,
@@ -18,7 +19,7 @@ from api.schema_terms import (
     shape,
 )
 
-LANE_SCHEMAS: Final[dict[str, Json]] = {
+SCHEMAS: Final[dict[str, Json]] = {
     "ResolvedLane": extended(
         shape(
             lane_id=TEXT,
@@ -139,7 +140,7 @@ def _in_lane(answer: Json) -> Json:
     return {"allOf": [shape(lane_id=TEXT, session_id=TEXT), answer]}
 
 
-LANE_ANSWERS: Final[dict[str, tuple[str, Json | None]]] = {
+ANSWERS: Final[Answers] = {
     "Resolve Lane": ("The session, and why it is this one.", named("ResolvedLane")),
     "List Lanes": ("A page of lanes.", named("Lanes")),
     "Read Lane": ("The lane.", named("Lane")),

@@ -1,0 +1,1 @@
+"""What the interface's description says of answers, in one file for each topic."""
