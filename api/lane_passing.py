@@ -4,7 +4,6 @@ A session that goes away between its lane's resolving and the turn is no answer:
 resolved again. What a message came to before stands, in whichever session that was.
 """
 
-from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -85,12 +84,16 @@ async def as_it_is(
 async def resolved_for(
     passing: Passing, use: Callable[[Target, FoundLane, Shape], Awaitable[Answer | None]]
 ) -> Answer:
-    """Return what `use` makes of a message in its session; in the next one if that goes away."""
+    """Return what `use` makes of a message in its session; in the next one if that goes away.
+
+    Raises:
+        ProblemError: they went away again and again, or the server stops meanwhile.
+    """
     log, arrival = passing.log, passing.came.arrival
     resolved: Resolved | None = passing.resolved
     for pause in PAUSES_S:
-        if pause:
-            await sleep(pause)
+        if pause and not await log.pause(pause):
+            raise retry("shutting-down", "the server is stopping")
         found, resolved = resolved, None
         if found is None:
             found = await log.write(

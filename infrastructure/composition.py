@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
+from time import monotonic
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -29,6 +30,7 @@ from infrastructure.runner import Attempt, Runner, Work
 from infrastructure.settings import Settings
 
 Answer = TypeVar("Answer")
+_LOOK_S: Final = 0.05
 
 
 @dataclass(slots=True)
@@ -119,6 +121,16 @@ class Turnlog:
         """Have every stream end; what is being written is still finished."""
         self.stopping.set()
         self.feeds.nudge_all()
+
+    async def pause(self, seconds: float) -> bool:
+        """Wait so long; False, and at once, if the server stops before that is over."""
+        deadline = monotonic() + seconds
+        while not self.stopping.is_set():
+            left = deadline - monotonic()
+            if left <= 0:
+                return True
+            await asyncio.sleep(min(left, _LOOK_S))
+        return False
 
     async def read(self, look: Callable[[Connection], Answer], *, long: bool = False) -> Answer:
         """Return what `look` sees in one moment of the database.
