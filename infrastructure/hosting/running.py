@@ -16,7 +16,6 @@ from domain import events as e
 from domain.dispatch.decision import dispatch
 from domain.dispatch.outcomes import Begin
 from domain.json_text import JsonValue
-from domain.messages import Message, parts_of, readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import Refusal
 from domain.restarts import SHUTDOWN
@@ -24,7 +23,7 @@ from domain.times import rfc3339
 from infrastructure import runs
 from infrastructure.command_handler import Target
 from infrastructure.composition import Turnlog
-from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Prompt, Start
+from infrastructure.harness.port import Answer, Harness, Harnesses, HarnessFailed, Start
 from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.below_log import SessionsBelow
 from infrastructure.hosting.configured import Configuration, Configurations
@@ -36,12 +35,12 @@ from infrastructure.hosting.leaving import Leaving
 from infrastructure.hosting.live import Live
 from infrastructure.hosting.outcomes import Lost
 from infrastructure.hosting.patience import patiently
-from infrastructure.hosting.seeds import carried, resumed, seed_of, short_of
+from infrastructure.hosting.prompting import decisions_for, prompt_for
+from infrastructure.hosting.seeds import seed_of, short_of
 from infrastructure.hosting.timing import loop_ms
 from infrastructure.hosting.turn_run import Hosted, Parking, Surroundings, TurnRun
 from infrastructure.lanes.context import told_at_start
 from infrastructure.pool.seats import PoolClosed, PoolFull, SeatBusy
-from infrastructure.reading.files import with_files_of
 from infrastructure.reading.sessions import session_head
 from infrastructure.run_rows import SECOND
 from infrastructure.runner import Attempt
@@ -88,30 +87,7 @@ class Running:
         began = loop_ms()
         live.starting = asyncio.current_task()
         try:
-            _check_wanted(live)
-            fresh = done.turn_id if isinstance(done.decision, Begin) else None
-            seed, config, context = await patiently(
-                self._log,
-                lambda connection: (
-                    seed_of(connection, live.target, fresh),
-                    self._configuration(connection, live.target),
-                    _told_at_start(connection, live.target, done),
-                ),
-            )
-            replay = loop_ms() - began
-            live.config_fingerprint = config.wanted.fingerprint
-            self._here.apply(live.seat.seat_id, config.facets)
-            harness = await self._harnesses.start(
-                Start(
-                    project_id=live.target.project_id,
-                    session_id=live.target.session_id,
-                    harness=config.harness,
-                    config=config.config,
-                    workspace=config.workspace,
-                    seed=seed if seed.messages else None,
-                    context=context,
-                )
-            )
+            harness, replay = await self._start_harness(live, done)
         except HarnessFailed as failed:
             await self.leaving.failed(live, failed.code, failed.detail)
             return
@@ -132,6 +108,33 @@ class Running:
         timings = {"harness_start": round(loop_ms() - began - replay), "replay": round(replay)}
         await self.run(live, done, harness, timings=timings)
 
+    async def _start_harness(self, live: Live, done: Dispatched) -> tuple[Harness, float]:
+        """Return a harness that was told the history, and how many milliseconds it took to read."""
+        began = loop_ms()
+        _check_wanted(live)
+        fresh = done.turn_id if isinstance(done.decision, Begin) else None
+        seed, config, context = await patiently(
+            self._log,
+            lambda connection: (
+                seed_of(connection, live.target, fresh),
+                self._configuration(connection, live.target),
+                _told_at_start(connection, live.target, done),
+            ),
+        )
+        replay = loop_ms() - began
+        live.config_fingerprint = config.wanted.fingerprint
+        self._here.apply(live.seat.seat_id, config.facets)
+        start = Start(
+            project_id=live.target.project_id,
+            session_id=live.target.session_id,
+            harness=config.harness,
+            config=config.config,
+            workspace=config.workspace,
+            seed=seed if seed.messages else None,
+            context=context,
+        )
+        return await self._harnesses.start(start), replay
+
     async def run(
         self,
         live: Live,
@@ -146,26 +149,14 @@ class Running:
         One that was `parked` is told what was said aside meanwhile; if it fails before anything
         came from it, another is tried.
         """
-        decided = []
-        continues = not isinstance(done.decision, Begin)
-        if continues and done.found.key is not None:
-            key, turn_ids = done.found.key, _turn_ids(done)
-            decided = await patiently(
-                self._log, lambda connection: carried(connection, key, turn_ids)
-            )
-        parts = [] if continues else await self._input(live.target, done)
-        asides = await self._filled(live.target, done.found.asides) if parked else []
-        live.run = TurnRun(
+        decided = await decisions_for(self._log, done)
+        prompt = await prompt_for(self._log, live.target, done, decided, with_asides=parked)
+        run = live.run = TurnRun(
             Hosted(
                 turn_id=live.turn_id,
                 seat_id=live.seat.seat_id,
                 owner=self._here.owner,
-                parking=Parking(
-                    config_fingerprint=live.config_fingerprint,
-                    prior_was_sent=live.prior_was_sent,
-                    idle_ttl_s=self._limits.idle_ttl_s if self._limits.enabled else 0,
-                    approval_ttl_s=self._limits.approval_ttl_s if self._limits.enabled else 0,
-                ),
+                parking=self._parking(live),
                 decided=tuple(decided),
                 timings={"dispatch": live.dispatch_ms, **(timings or {})},
                 started_ms=live.came_ms,
@@ -173,27 +164,14 @@ class Running:
             ),
             harness,
             live.journal,
-            Surroundings(
-                mint=self._here.mint,
-                clock=loop_ms,
-                fan_out=lambda delta: self._tell(live, delta),
-                next_input=lambda passed: self._here.next_input(live, passed),
-                below=SessionsBelow(self._log, live.target, live.journal.caller),
-                session_id=live.target.session_id,
-                expires=self._expires,
-            ),
+            self._surroundings(live),
         )
         for queue_id in live.steers:
-            live.run.steer(queue_id)
+            run.steer(queue_id)
         if live.cancelled is not None:
-            await self.leaving.left(live, await live.run.cancel(*live.cancelled))
-            return
-        prompt = Prompt(
-            parts=parts,
-            asides=[{"role": "user", "parts": [*said]} for said in asides],
-            resumed_calls=resumed(decided),
-        )
-        await self.leaving.left(live, await live.run.begin(prompt))
+            await self.leaving.left(live, await run.cancel(*live.cancelled))
+        else:
+            await self.leaving.left(live, await run.begin(prompt))
 
     async def going_on(
         self, live: Live, answers: Sequence[tuple[str, Answer]], *, consumed: bool
@@ -207,25 +185,24 @@ class Running:
             await self._let_wait(live)
         await self.leaving.left(live, await live.run.going_on())
 
-    async def _input(self, target: Target, done: Dispatched) -> list[dict[str, JsonValue]]:
-        """Return what is said to the harness: the newest message, its files in it."""
-        start = None if done.ask.start is None else done.ask.start.event
-        if not isinstance(start, e.TurnStarted) or not start.messages:
-            return []
-        return (await self._filled(target, start.messages[-1:]))[0]
+    def _parking(self, live: Live) -> Parking:
+        limits = self._limits
+        return Parking(
+            config_fingerprint=live.config_fingerprint,
+            prior_was_sent=live.prior_was_sent,
+            idle_ttl_s=limits.idle_ttl_s if limits.enabled else 0,
+            approval_ttl_s=limits.approval_ttl_s if limits.enabled else 0,
+        )
 
-    async def _filled(
-        self, target: Target, messages: Sequence[Message]
-    ) -> list[list[dict[str, JsonValue]]]:
-        """Return the parts of each message, its files in them."""
-        said = [readable(parts_of(message)) for message in messages]
-        if not any(part.get("type") == "attachment" for parts in said for part in parts):
-            return said
-        return await patiently(
-            self._log,
-            lambda connection: [
-                with_files_of(connection, target.project_id, parts) for parts in said
-            ],
+    def _surroundings(self, live: Live) -> Surroundings:
+        return Surroundings(
+            mint=self._here.mint,
+            clock=loop_ms,
+            fan_out=lambda delta: self._tell(live, delta),
+            next_input=lambda passed: self._here.next_input(live, passed),
+            below=SessionsBelow(self._log, live.target, live.journal.caller),
+            session_id=live.target.session_id,
+            expires=self._expires,
         )
 
     async def _let_wait(self, live: Live) -> None:
@@ -311,9 +288,3 @@ def _told_at_start(connection: Connection, target: Target, done: Dispatched) -> 
 def _check_wanted(live: Live) -> None:
     if live.cancelled is not None:
         raise asyncio.CancelledError
-
-
-def _turn_ids(done: Dispatched) -> list[str]:
-    """Return the turn that goes on, and the lost one that it goes on with."""
-    asked = [each.gate.turn_id for each in done.found.answered if each.gate is not None]
-    return list(dict.fromkeys([*asked, *([] if done.turn_id is None else [done.turn_id])]))
