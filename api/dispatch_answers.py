@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from api.gate_shapes import gate_shape
-from api.provider_forms import ProviderForm, provider_shape, whole_shape
+from api.provider_forms import Form, shown_shape
 from api.shapes import Shape, head_shape, readiness_shape
 from domain import events as e
 from domain.dispatch.outcomes import (
@@ -29,7 +29,8 @@ from infrastructure.hosting.became import Dispatched
 from infrastructure.hosting.dispatching import word
 from infrastructure.hosting.redispatching import Replayed
 from infrastructure.reading.approvals import gate
-from infrastructure.reading.moment import At, moment
+from infrastructure.reading.moment import At, Moment, moment
+from infrastructure.reading.transcript import live_view, newest
 
 Kind = TypeVar("Kind")
 _AGAIN: Final = "This request came before; this is what came of it then."
@@ -44,8 +45,10 @@ class Told:
         status: Its HTTP status: 201 if the batch's number was used up, 202 if the input waits.
         path: How the turn gets its harness, if it gets one.
         gates: Those whose answers the harness is to be told.
-        through: The version up to which a new harness has to be told the history; None if none is
-            started.
+        through: The version up to which its harness has to be told the history; None if it has all
+            of that.
+        asides: How many messages, said aside, a parked harness has to be told; 0: a new one is told
+            everything.
         head, readiness: Where the session stands.
     """
 
@@ -56,6 +59,7 @@ class Told:
     through: int | None
     head: Head
     readiness: Readiness
+    asides: int = 0
 
 
 def told_of(done: Dispatched, *, rest: bool) -> Told:
@@ -104,6 +108,7 @@ def told_of(done: Dispatched, *, rest: bool) -> Told:
         through=_through(done, outcome, before),
         head=head,
         readiness=readiness,
+        asides=_asides(done, outcome),
     )
 
 
@@ -137,9 +142,10 @@ def told_again(known: Replayed, sequence: int) -> Told:
         status=202 if known.queue_id is not None else 201,
         path=path,
         gates=known.consumed,
-        through=known.through if started else None,
+        through=known.through if started or known.asides else None,
         head=known.head,
         readiness=known.readiness,
+        asides=known.asides,
     )
 
 
@@ -147,30 +153,35 @@ def whole(
     connection: Connection,
     target: Target,
     told: Told,
-    form: ProviderForm | str | None,
+    form: Form,
+    *,
+    history: bool,
 ) -> Shape:
-    """Return the whole answer; with the history in this form, if one is given and needed."""
+    """Return the whole answer: in this form what was said aside, and the `history` if it is wanted.
+
+    Each only where a harness needs it.
+    """
     shape = dict(told.shape)
     if told.gates:
         views = [gate(connection, target.project_id, name) for name in told.gates]
         shape["answers"] = [gate_shape(view) for view in views]
-    if form is not None and told.through is not None:
-        shape["history"] = _history(connection, target, told.through, form)
+    if told.through is not None and (told.asides or history):
+        found = moment(connection, target, At(version=told.through))
+        shape |= _to_tell(connection, found, told.asides, form)
     return shape | {
         "head": head_shape(told.head),
         "readiness": readiness_shape(told.readiness, told.head),
     }
 
 
-def _history(connection: Connection, target: Target, through: int, form: str) -> Shape:
-    found = moment(connection, target, At(version=through))
-    said: Shape
-    match form:
-        case "openai" | "anthropic" | "ui":
-            said = provider_shape(connection, found, form, "inline")
-        case _:
-            said = whole_shape(connection, found)
-    return {"format": form, **said, "through_version": through}
+def _to_tell(connection: Connection, found: Moment, asides: int, form: Form) -> Shape:
+    """Return what a harness has to be told: so many messages said aside, or the whole history."""
+    if asides:
+        said = newest(connection, found, asides)
+        return {"asides": {"format": form, **shown_shape(connection, found, form, said)}}
+    live = live_view(connection, found)
+    shown = shown_shape(connection, found, form, live.messages, live.earlier_calls)
+    return {"history": {"format": form, **shown, "through_version": found.through}}
 
 
 def _reason(done: Dispatched, outcome: Live | Resume | Cold | None) -> str | None:
@@ -191,11 +202,15 @@ def _seat_id(done: Dispatched, outcome: Live | Resume | Cold | None) -> str | No
             return None
 
 
+def _asides(done: Dispatched, outcome: Live | Resume | Cold | None) -> int:
+    return len(done.found.asides) if isinstance(outcome, Resume) and outcome.asides else 0
+
+
 def _through(
     done: Dispatched, outcome: Live | Resume | Cold | None, before: Sequence[Step]
 ) -> int | None:
     """Return the version before the turn's own input; what is not recorded moves nothing."""
-    if not isinstance(outcome, Cold):
+    if not isinstance(outcome, Cold) and not _asides(done, outcome):
         return None
     if done.appended is None:
         return None if not MOVING.isdisjoint(before) else done.found.state.head.version

@@ -62,6 +62,14 @@ class DispatchBody(TurnBody):
         Field(description="What became of the credentials that the seat's harness was given."),
     ] = "ok"
     seat: SeatBody | None = None
+    tells_asides: Annotated[
+        StrictBool,
+        Field(
+            description="The runner tells its harness, before what is new, what the answer's "
+            "`asides` name: messages that were said to others since it was parked. False: such a "
+            "harness is not gone on with.",
+        ),
+    ] = False
     begin: Annotated[
         BeginBody | None,
         Field(description="Absent: the decision is told, and nothing but a refusal recorded."),
@@ -84,7 +92,10 @@ class DispatchBody(TurnBody):
     ] = None
     history_format: Annotated[
         Literal["turnlog", "openai", "anthropic", "ui"],
-        Field(description="The form of that history; `format` is that of the request's messages."),
+        Field(
+            description="The form of that history and of `asides`; `format` is that of the "
+            "request's messages."
+        ),
     ] = "turnlog"
     dry_run: Annotated[
         StrictBool, Field(description="Only tell, whatever `begin` says; record nothing.")

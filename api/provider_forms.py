@@ -12,11 +12,13 @@ from infrastructure.reading.moment import Moment
 from infrastructure.reading.transcript import live_view
 from projections.anthropic_messages import AnthropicExport, anthropic_messages
 from projections.files import large_files, without_files
+from projections.losses import FormLoss
 from projections.openai_chat import ChatExport, openai_chat
 from projections.transcript import TranscriptMessage
 from projections.ui_messages import UiExport, ui_messages
 
 ProviderForm: TypeAlias = Literal["openai", "anthropic", "ui"]
+Form: TypeAlias = ProviderForm | Literal["turnlog"]
 
 
 def provider_shape(
@@ -29,22 +31,25 @@ def provider_shape(
     live = live_view(connection, moment)
     if attachments == "omit":
         messages, losses = without_files(live.messages)
-    else:
-        project_id = moment.target.project_id
-        messages = list(with_files(connection, project_id, live.messages))
-        losses = large_files(messages)
-    export = _EXPORTS[form](messages, live.earlier_calls)
-    shape: Shape = {"messages": export.messages}
-    if isinstance(export, AnthropicExport) and export.system:
-        shape["system"] = export.system
-    return shape | {"losses": [loss.shape() for loss in (*losses, *export.losses)]}
+        return _exported(form, messages, losses, live.earlier_calls)
+    return shown_shape(connection, moment, form, live.messages, live.earlier_calls)
 
 
-def whole_shape(connection: Connection, moment: Moment) -> Shape:
-    """Return all that a model sees in our own form, files and all."""
-    live = live_view(connection, moment)
-    held = with_files(connection, moment.target.project_id, live.messages)
-    messages = [
+def shown_shape(
+    connection: Connection,
+    moment: Moment,
+    form: Form,
+    messages: Iterable[TranscriptMessage],
+    earlier_calls: Iterable[str] = (),
+) -> Shape:
+    """Return messages that a model sees as a provider takes them, or in our own form; with files.
+
+    `earlier_calls` are the ids of calls that come before them.
+    """
+    held = [*with_files(connection, moment.target.project_id, messages)]
+    if form != "turnlog":
+        return _exported(form, held, large_files(held), earlier_calls)
+    ours = [
         {
             "message_id": message.message_id,
             "turn_id": message.turn_id,
@@ -53,7 +58,20 @@ def whole_shape(connection: Connection, moment: Moment) -> Shape:
         }
         for message in held
     ]
-    return {"messages": messages, "losses": []}
+    return {"messages": ours, "losses": []}
+
+
+def _exported(
+    form: ProviderForm,
+    messages: Sequence[TranscriptMessage],
+    losses: Sequence[FormLoss],
+    earlier_calls: Iterable[str],
+) -> Shape:
+    export = _EXPORTS[form](messages, earlier_calls)
+    shape: Shape = {"messages": export.messages}
+    if isinstance(export, AnthropicExport) and export.system:
+        shape["system"] = export.system
+    return shape | {"losses": [loss.shape() for loss in (*losses, *export.losses)]}
 
 
 _EXPORTS: Final[

@@ -59,6 +59,10 @@ SCHEMAS: Final[dict[str, Json]] = {
         next_sequence={"type": "integer", "description": "That of the producer's next batch."},
         answers=list_of("Gate"),
         history=shape(format=TEXT, messages=OBJECTS, losses=OBJECTS, through_version=NUMBER),
+        asides={
+            **shape(format=TEXT, messages=OBJECTS, losses=OBJECTS),
+            "description": "What the parked harness is to be told before what is new.",
+        },
         continuation={
             "type": "string",
             "enum": ["started", "pending", "external", "blocked"],

@@ -132,6 +132,10 @@ async def dispatch_turn(
     was, and the sequence number is used up; 202: the input waits; 200: nothing of the runner's was
     recorded. The same number with the same request gets the same answer. A request that is turned
     down is a problem, and uses up none.
+
+    What was said in the session to others since a harness was parked has a new one started, unless
+    the request says `tells_asides`: then the decision can be `resume` with `asides`, which that
+    harness has to be told before what is new.
     """
     body = await read_body(request)
     fields = body.valid(DispatchBody)
@@ -198,9 +202,10 @@ async def _told(log: Turnlog, asked: _Dispatch, done: Dispatched | Replayed, by:
         if isinstance(done, Replayed)
         else told_of(done, rest=asked.ask.start is not None and done.ask.start is None)
     )
-    form = fields.history_format if fields.include == "history" else None
+    form, history = fields.history_format, fields.include == "history"
     shape = await log.read(
-        lambda connection: whole(connection, target, answer, form), long=form is not None
+        lambda connection: whole(connection, target, answer, form, history=history),
+        long=history or answer.asides > 0,
     )
     return _response(answer, dumped(by.members | shape), again=again)
 
@@ -241,6 +246,7 @@ async def _asked(
         raw=body.raw,
         config=fields.wanted(),
         seat=fields.held(),
+        tells_asides=fields.tells_asides,
         continues=fields.go_on is not None,
         continued=fields.go_on,
         queue_id=queue_id,

@@ -95,6 +95,8 @@ class Ask:
         config: What is asked for; or what tells what the session itself asks for.
         configure: What the session's configuration becomes, if the request changes it.
         seat: What that pool holds for the session; None if nothing.
+        tells_asides: Whether it tells its harness what was said aside, if that is another's pool;
+            ours always does.
         standing: Why whoever asks could not run a turn now, whatever the log says.
         continues: Whether it goes on with a turn whose gates are decided and that nobody runs.
         continued: Which turn that is, if whoever asks says so.
@@ -120,6 +122,7 @@ class Ask:
     config: Wanted | Configured = field(default_factory=Wanted)
     configure: ConfigureSession | None = None
     seat: HeldSeat | None = None
+    tells_asides: bool = False
     standing: Standing = "present"
     continues: bool = False
     continued: str | None = None

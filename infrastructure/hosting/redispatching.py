@@ -35,11 +35,12 @@ class Replayed:
         decision: The one word for it.
         started: What was told of a harness that was to be started.
         seat_id: The seat that it began or went on with.
+        asides: How many messages, said aside, the harness of that was to be told first.
         consumed: The gates whose answers it gave out.
         fence: Of the lease that it got, if nobody was given it since.
         records: How many events of its turn are counted by now.
         rest: Whether its text is still to be dispatched.
-        through: The version up to which the history is that of a harness started for it.
+        through: The version up to which its harness had to be told the history.
     """
 
     decision: str
@@ -49,6 +50,7 @@ class Replayed:
     continuation: Continuation | None = None
     started: e.HarnessStarted | None = None
     seat_id: str | None = None
+    asides: int = 0
     consumed: Sequence[str] = ()
     queue_id: str | None = None
     fence: int | None = None
@@ -136,6 +138,7 @@ def _told(
         continuation=continuation,
         started=told,
         seat_id=seat_id,
+        asides=(went_on.asides or 0) if went_on else 0,
         consumed=consumed,
         queue_id=None if queued is None else queued.queue_id,
         fence=_fence(request, key, turn_id, facts, state),

@@ -45,14 +45,16 @@ def memory_of(
 ) -> tuple[Lacks, Sequence[Message]]:
     """Return what a seat's memory lacks, and what its harness has to be told to have all of it.
 
-    Runners that keep harnesses of their own are not asked to tell them anything but what is new.
+    Runners that keep harnesses of their own are asked to tell them anything but what is new only if
+    they say that they do.
     """
     held = None if seat is None else _held(seat, ask)
     if seat is None or seat.pin_version is None or not _is_as_held(seat, held):
         return "more", ()
     if not moved:
         return "nothing", ()
-    if not ask.hosted or held is None or held.busy or not held.alive:
+    tells = ask.hosted or ask.tells_asides
+    if not tells or held is None or held.busy or not held.alive:
         return "more", ()
     key, state = known
     asides = aside_since_pin(attempt.connection, key, state.head, seat, moved)

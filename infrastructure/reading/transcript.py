@@ -102,6 +102,12 @@ def page(
     return shown
 
 
+def newest(connection: Connection, moment: Moment, most: int) -> list[TranscriptMessage]:
+    """Return the newest messages that the model saw, oldest first, so many of them at most."""
+    shown = extent(moment, with_archived=False)
+    return page(connection, moment, shown.before(shown.end, most))
+
+
 def folded(
     connection: Connection,
     moment: Moment,

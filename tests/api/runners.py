@@ -97,6 +97,8 @@ class Runner:
         if told["path"] != "warm":
             history = told["history"]["messages"]
             self.pool = {told["seat_id"]: Harness(remembered(history))}
+        elif "asides" in told:
+            self.harness.memory += remembered(told["asides"]["messages"])
         self.run += 1
         if text is not None:
             self.harness.memory.append(("user", text))
