@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from domain.recorded import Envelope, Recorded
 from domain.state import Call, Changes, Gate, Head, Loss, State, Turn
 from domain.times import rfc3339
-from projections.audit import what
+from projections.audit_sentences import what
 
 Shape: TypeAlias = dict[str, object]
 

@@ -22,7 +22,8 @@ from infrastructure.reading.rewinds import RewindsThen, rewinds_then
 from infrastructure.reading.tools import about_tool, tools_of
 from infrastructure.recorder import stored_fact
 from infrastructure.serialization import decode
-from projections.audit import TELLING, Shape, audit_shape, tool_in
+from projections.audit import Shape, audit_shape, tool_in
+from projections.audit_sentences import TELLING
 
 PAGE: Final = 128
 """Facts read at once for the whole: each as large as can be, they are still some 100 MiB."""

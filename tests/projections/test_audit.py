@@ -9,7 +9,8 @@ from domain.messages import Author, Message
 from domain.raw_json import RawJson, dumped
 from domain.registry import KINDS, NAMES
 from domain.times import rfc3339
-from projections.audit import BEARS_ON, TELLING, audit_shape, what
+from projections.audit import BEARS_ON, audit_shape
+from projections.audit_sentences import TELLING, what
 from tests.scenario import RUNNER, called, recorded, returned, started
 
 SECRET = "SECRET words"
