@@ -12,19 +12,28 @@ from domain.messages import Message, parts_of
 from domain.restarts import NOT_ADDRESSED
 
 MOST: Final = 200
-"""So many messages are told so, at most; and so many turns are looked at for them."""
-MOST_BYTES: Final = 256 * 1024
-"""So much is told so, at most, as it is stored."""
+"""The most messages, said aside, that a harness is told before a turn."""
 FACTS: Final = 2 * MOST
-"""So many facts make up so many turns: each is the start and the end of one."""
+"""The most stored facts that are read for these messages.
+
+As many turns as messages at the most, and of each its start and its end.
+"""
+MOST_BYTES: Final = 256 * 1024
+"""The most bytes that the bodies of these facts have together.
+
+As they are stored, with long texts that are kept beside them, and without files.
+"""
 MOST_FILE_BYTES: Final = 8 * 2**20
-"""So much of files is told so, at most: what one request can bring."""
+"""The most bytes that the files of these messages have together, each as often as it is sent.
+
+As many as one request can bring.
+"""
 REACH: Final = 2_000
-"""So many facts of any kind are gone through for it, at most."""
+"""The most facts, of any kind, by which the log may have passed what a harness knows."""
 
 
 def is_little(sizes: Sequence[int]) -> bool:
-    """Tell whether facts of these sizes, in bytes, are few and small enough to be looked at."""
+    """Tell whether facts are few and small enough, by the bytes that the body of each has."""
     return len(sizes) <= FACTS and sum(sizes) <= MOST_BYTES
 
 
