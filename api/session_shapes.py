@@ -11,6 +11,7 @@ from infrastructure.agreement import Agreement
 from infrastructure.mapper import StoredFact
 from infrastructure.reading.sessions import SessionView
 from infrastructure.serialization import is_json
+from projections.producers import producer_shape
 from projections.turns import address_shape
 
 
@@ -92,7 +93,6 @@ def _turn_status(view: SessionView) -> str | None:
 def event_json(stored: StoredFact) -> bytes:
     """Return an event as JSON: its envelope, and its data as they were recorded."""
     envelope = stored.envelope
-    producer = envelope.producer
     shape: Shape = {
         "id": envelope.event_id,
         "version": envelope.version,
@@ -104,15 +104,7 @@ def event_json(stored: StoredFact) -> bytes:
         "recorded_at": rfc3339(envelope.recorded_at),
         "occurred_at": None if envelope.occurred_at is None else rfc3339(envelope.occurred_at),
         "actor": envelope.actor,
-        "producer": (
-            None
-            if producer is None
-            else {
-                "id": producer.producer_id,
-                "epoch": producer.epoch,
-                "sequence": producer.sequence,
-            }
-        ),
+        "producer": producer_shape(envelope.producer),
         "turn_id": envelope.turn_id,
         **address_shape(stored.lane_id, stored.reply_to),
         "trace_id": envelope.trace_id,

@@ -31,6 +31,7 @@ from domain.json_text import DEEPEST, JsonValue, NotJson, dump, parse
 from domain.recorded import Envelope, ProducerStamp, body_digest, chained_hash
 from domain.times import microseconds, rfc3339
 from infrastructure.mapper import StoredFact, originator
+from projections.producers import producer_shape
 
 Read = TypeVar("Read")
 FORMAT: Final = "turnlog-export-1"
@@ -156,7 +157,6 @@ def read_blob(line: bytes, number: int) -> Blob:
 
 def _around(envelope: Envelope, salt: bytes | None, chained: bytes) -> bytes:
     """Return a line up to its data."""
-    producer = envelope.producer
     line = dump(
         {
             "version": envelope.version,
@@ -167,13 +167,7 @@ def _around(envelope: Envelope, salt: bytes | None, chained: bytes) -> bytes:
             "recorded_at": rfc3339(envelope.recorded_at),
             "occurred_at": None if envelope.occurred_at is None else rfc3339(envelope.occurred_at),
             "actor": envelope.actor,
-            "producer": None
-            if producer is None
-            else {
-                "id": producer.producer_id,
-                "epoch": producer.epoch,
-                "sequence": producer.sequence,
-            },
+            "producer": producer_shape(envelope.producer),
             "batch": envelope.batch,
             "turn_id": envelope.turn_id,
             "trace_id": envelope.trace_id,

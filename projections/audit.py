@@ -12,6 +12,7 @@ from domain.identifiers import is_id
 from domain.recorded import Envelope
 from domain.times import rfc3339
 from projections.audit_sentences import what
+from projections.producers import producer_shape
 
 Shape = dict[str, object]
 
@@ -86,7 +87,6 @@ def audit_shape(
         tool: The name of the tool that it is about, where it does not say that itself.
         rewound_by: The version of the rewind by which its turn is out of sight.
     """
-    producer = envelope.producer
     late = envelope.type == "tool-call-completed" and envelope.affects == "none"
     named = shown_tool(tool_in(fact) or tool)
     shape: Shape = {
@@ -94,15 +94,7 @@ def audit_shape(
         "id": envelope.event_id,
         "at": rfc3339(envelope.recorded_at),
         "actor": envelope.actor,
-        "producer": (
-            None
-            if producer is None
-            else {
-                "id": producer.producer_id,
-                "epoch": producer.epoch,
-                "sequence": producer.sequence,
-            }
-        ),
+        "producer": producer_shape(envelope.producer),
         "type": envelope.type,
         "turn_id": envelope.turn_id,
         "what": what(envelope.type, fact),
