@@ -1,10 +1,11 @@
 """Which policies does a project have, and what do they make of a lane's key?"""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from domain.json_text import JsonValue, NotJson, dump, parse
 from domain.lanes.keys import KeyPolicy
@@ -13,9 +14,11 @@ from domain.patch_settings import patched
 from domain.project_settings import ProjectSettings
 from domain.read_settings import InvalidSettings, read_settings
 from domain.refusals import SettingsUnreadable
+from infrastructure import tables as t
 from infrastructure.lane_aliases import PLATFORM, aliases_of
 from infrastructure.setting_rows import Change, Name, Stored, replaced, stored
 
+_NAME: Final = "settings"
 _READ_AT_ONCE: Final = 256
 
 
@@ -62,6 +65,16 @@ def read_stored(value: bytes, version: int) -> ProjectSettings:
         return replace(ProjectSettings(), version=version, readable=False)
 
 
+def settings_by_project(connection: Connection) -> Iterator[tuple[str, ProjectSettings]]:
+    """Yield each project that ever changed its policies, with these, readable or not."""
+    s = t.project_settings.c
+    rows = connection.execute(
+        select(s.project_id, s.value, s.version).where(s.name == _NAME).order_by(s.project_id)
+    )
+    for project_id, value, version in rows:
+        yield project_id, read_stored(bytes(value), version)
+
+
 def stored_settings(connection: Connection, project_id: str) -> Stored:
     """Return what is stored, and who changed it when."""
     return stored(connection, _of(project_id))
@@ -85,7 +98,7 @@ def change_settings(
 
 
 def _of(project_id: str) -> Name:
-    return Name(project_id, "settings")
+    return Name(project_id, _NAME)
 
 
 def _parsed(text: bytes) -> JsonValue:
@@ -100,6 +113,7 @@ __all__ = [
     "change_settings",
     "key_policy",
     "read_stored",
+    "settings_by_project",
     "settings_of",
     "stored_settings",
 ]

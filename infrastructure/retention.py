@@ -28,7 +28,7 @@ from domain.retention import RETENTION, Retention, kept_for, may_go
 from infrastructure import tables as t
 from infrastructure.command_handler import Caller, CommandHandler, Target
 from infrastructure.prepared import Prepared
-from infrastructure.project_settings import read_stored, settings_of
+from infrastructure.project_settings import settings_by_project, settings_of
 from infrastructure.runner import Attempt
 
 _H: Final = t.heads.c
@@ -158,15 +158,11 @@ def retire(
 
 def projects_that_retain(connection: Connection) -> Mapping[str, int]:
     """Return for how many days each project keeps ended sessions that does not for ever."""
-    s = t.project_settings.c
-    rows = connection.execute(
-        select(s.project_id, s.value, s.version).where(s.name == "settings").order_by(s.project_id)
-    )
-    kept = {
-        project_id: read_stored(bytes(value), version).sessions.retain_ended_days
-        for project_id, value, version in rows
+    return {
+        project_id: settings.sessions.retain_ended_days
+        for project_id, settings in settings_by_project(connection)
+        if settings.sessions.retain_ended_days
     }
-    return {project_id: days for project_id, days in kept.items() if days}
 
 
 def _days(connection: Connection, asked: Pruning) -> int:

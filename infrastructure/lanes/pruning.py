@@ -27,7 +27,7 @@ from infrastructure.lanes.resting import (
     check_untouched,
     resting,
 )
-from infrastructure.project_settings import read_stored, settings_of
+from infrastructure.project_settings import settings_by_project, settings_of
 from infrastructure.retention import Pruning
 from infrastructure.runner import Attempt
 
@@ -198,15 +198,11 @@ def give_up(
 
 def projects_that_prune(connection: Connection) -> Mapping[str, int]:
     """Return how many days lanes may rest in each project where they may not for ever."""
-    s = t.project_settings.c
-    rows = connection.execute(
-        select(s.project_id, s.value, s.version).where(s.name == "settings").order_by(s.project_id)
-    )
-    found = {
-        project_id: read_stored(bytes(value), version).lanes.prune_after_days
-        for project_id, value, version in rows
+    return {
+        project_id: settings.lanes.prune_after_days
+        for project_id, settings in settings_by_project(connection)
+        if settings.lanes.prune_after_days > 0
     }
-    return {project_id: days for project_id, days in found.items() if days > 0}
 
 
 def _old(project_id: str, given: Cutoff) -> Sequence[ColumnElement[Any]]:
