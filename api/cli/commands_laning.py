@@ -6,7 +6,7 @@ import typer
 
 from api.cli import failures
 from api.cli.failures import Failure, end
-from api.cli.options import DryRun, Json, Project, Url
+from api.cli.options import AtOnce, DryRun, IncludePinned, Json, Project, Url
 from api.cli.wanted import LaneStatus
 from domain.identifiers import is_readable
 from domain.read_settings import DAYS_LIMIT
@@ -149,12 +149,8 @@ def prune_command(
             help="Last active longer ago; not given: as the project's settings say.",
         ),
     ] = None,
-    include_pinned: Annotated[
-        bool, typer.Option("--include-pinned", help="Pinned ones too.")
-    ] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=MOST_AT_ONCE, help="How many at most.")
-    ] = MOST_AT_ONCE,
+    include_pinned: IncludePinned = False,
+    limit: AtOnce = MOST_AT_ONCE,
     dry_run: DryRun = False,
     project: Project = "default",
     url: Url = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from api.cli.failures import end
-from api.cli.options import DryRun, Json, Project, Session, Url, Yes
+from api.cli.options import AtOnce, DryRun, IncludePinned, Json, Project, Session, Url, Yes
 from domain.read_settings import DAYS_LIMIT
 from domain.retention import MOST_AT_ONCE
 
@@ -57,12 +57,8 @@ def prune_command(
             help="Last written to longer ago; not given: as the project's settings say.",
         ),
     ] = None,
-    include_pinned: Annotated[
-        bool, typer.Option("--include-pinned", help="Pinned ones too.")
-    ] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, max=MOST_AT_ONCE, help="How many at most.")
-    ] = MOST_AT_ONCE,
+    include_pinned: IncludePinned = False,
+    limit: AtOnce = MOST_AT_ONCE,
     dry_run: DryRun = False,
     project: Project = "default",
     url: Url = None,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from api.cli.failures import end
-from api.cli.options import Json, Project, Session, Url
+from api.cli.options import Json, Output, Project, Session, Url
 
 commands = typer.Typer()
 
@@ -70,9 +70,7 @@ def import_command(
 @commands.command("blob")
 def blob_command(
     digest: Annotated[str, typer.Argument(metavar="SHA256", help="As a transcript names it.")],
-    file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Not standard output.")
-    ] = None,
+    file: Output = None,
     project: Project = "default",
     url: Url = None,
     as_json: Json = False,
@@ -86,9 +84,7 @@ def blob_command(
 @commands.command("export")
 def export_command(
     session: Session,
-    file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Not standard output.")
-    ] = None,
+    file: Output = None,
     project: Project = "default",
     url: Url = None,
     as_json: Json = False,

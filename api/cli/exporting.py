@@ -16,12 +16,9 @@ def export(
 ) -> None:
     """Write the export; a file appears whole or not at all."""
     with source(project, url) as found:
-        pieces = found.export(session_id)
-        if file is None:
-            for piece in pieces:
-                write(piece)
-            return
-        size = _write_whole(file, pieces)
+        size = _write_out(found.export(session_id), file)
+    if size is None:
+        return
     if as_json:
         report = {"session_id": session_id, "file": str(file), "bytes": size}
         write(dumped(report) + b"\n")
@@ -32,16 +29,22 @@ def export(
 def blob(project: str, url: str | None, digest: str, file: Path | None, *, as_json: bool) -> None:
     """Write what is kept under a digest; a file appears whole or not at all."""
     with source(project, url) as found:
-        pieces = found.blob(digest)
-        if file is None:
-            for piece in pieces:
-                write(piece)
-            return
-        size = _write_whole(file, pieces)
+        size = _write_out(found.blob(digest), file)
+    if size is None:
+        return
     if as_json:
         write(dumped({"sha256": digest, "file": str(file), "bytes": size}) + b"\n")
     else:
         complain(f"{file}: {size:,} bytes")
+
+
+def _write_out(pieces: Iterable[bytes], file: Path | None) -> int | None:
+    """Write to the standard output; or to a file, and return how many bytes it has then."""
+    if file is not None:
+        return _write_whole(file, pieces)
+    for piece in pieces:
+        write(piece)
+    return None
 
 
 def _write_whole(file: Path, pieces: Iterable[bytes]) -> int:

@@ -1,11 +1,13 @@
 """What do many commands take?"""
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 from api.cli.wanted import NO_PARENT
 from domain.identifiers import ID_RULE, NAME_RULE, is_id, is_name
+from domain.retention import MOST_AT_ONCE
 from domain.times import microseconds
 from projections.audit import shown_tool
 
@@ -165,5 +167,14 @@ Interrupt: TypeAlias = Annotated[
 ]
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Tell what would change, and change nothing.")
+]
+IncludePinned: TypeAlias = Annotated[
+    bool, typer.Option("--include-pinned", help="Pinned ones too.")
+]
+AtOnce: TypeAlias = Annotated[
+    int, typer.Option("--limit", min=1, max=MOST_AT_ONCE, help="How many at most.")
+]
+Output: TypeAlias = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Not standard output.")
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
