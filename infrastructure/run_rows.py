@@ -29,6 +29,10 @@ _KEY: Final = bindparam("key", type_=_R.session_key.type)
 _NOW: Final = bindparam("now", type_=BigInteger())
 _UNTIL: Final = bindparam("until", type_=BigInteger())
 _COLUMNS: Final = tuple(t.runs.columns)
+_HELD: Final = _R.lease_until > literal_column("0")  # a literal, so that the index serves
+_SEEN: Final = _R.fence == bindparam("seen", type_=BigInteger())
+_TURN: Final = bindparam("turn", type_=String())
+_WHOSE: Final = bindparam("whose", type_=String())
 
 
 def _named(dialect: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
@@ -76,17 +80,15 @@ TAKE_OVER: Final = Prepared(
         t.runs.update()
         .where(
             _R.session_key == _KEY,
-            _R.fence == bindparam("seen", type_=BigInteger()),
+            _SEEN,
             _R.heartbeat_at == bindparam("heard", type_=BigInteger()),
         )
         .values(
-            turn_id=bindparam("turn", type_=String()),
+            turn_id=_TURN,
             kind="turn",
-            owner=bindparam("whose", type_=String()),
+            owner=_WHOSE,
             fence=_R.fence + 1,
-            begun=case(
-                (_R.turn_id == bindparam("turn", type_=String()), _R.begun), else_=_R.fence + 1
-            ),
+            begun=case((_R.turn_id == _TURN, _R.begun), else_=_R.fence + 1),
             lease_until=_UNTIL,
             lease_s=bindparam("seconds", type_=BigInteger()),
             heartbeat_at=_NOW,
@@ -98,34 +100,21 @@ _LEASE_S: Final = func.coalesce(bindparam("seconds", type_=BigInteger()), _R.lea
 RENEW: Final = Prepared(
     lambda _: (
         t.runs.update()
-        .where(_R.session_key == _KEY, _R.fence == bindparam("seen", type_=BigInteger()))
+        .where(_R.session_key == _KEY, _SEEN)
         .values(lease_until=_NOW + _LEASE_S * SECOND, lease_s=_LEASE_S, heartbeat_at=_NOW)
         .returning(_R.lease_until)
     )
 )
 RELEASE: Final = Prepared(
-    lambda _: (
-        t.runs.update()
-        .where(
-            _R.session_key == _KEY,
-            _R.fence == bindparam("seen", type_=BigInteger()),
-            _R.lease_until > literal_column("0"),
-        )
-        .values(lease_until=0)
-    )
+    lambda _: t.runs.update().where(_R.session_key == _KEY, _SEEN, _HELD).values(lease_until=0)
 )
 LET_GO: Final = Prepared(
     lambda _: (
         t.runs.update()
-        .where(
-            _R.session_key == _KEY,
-            _R.turn_id == bindparam("turn", type_=String()),
-            _R.lease_until > literal_column("0"),
-        )
+        .where(_R.session_key == _KEY, _R.turn_id == _TURN, _HELD)
         .values(lease_until=0)
     )
 )
-_HELD: Final = _R.lease_until > literal_column("0")  # a literal, so that the index serves
 EXPIRED: Final = Prepared(
     lambda _: (
         select(t.streams.c.session_id, *_COLUMNS)
@@ -148,7 +137,7 @@ HELD_BY: Final = Prepared(
         .join(t.heads, t.heads.c.session_key == _R.session_key)
         .where(
             _HELD,
-            _R.owner == bindparam("whose", type_=String()),
+            _R.owner == _WHOSE,
             _R.kind == "turn",
             t.heads.c.turn_id == _R.turn_id,
         )
@@ -168,7 +157,7 @@ COMPACTIONS_OVER: Final = Prepared(
         .where(
             _HELD,
             _R.kind == "compaction",
-            (_R.lease_until <= _NOW) | (_R.owner == bindparam("whose", type_=String())),
+            (_R.lease_until <= _NOW) | (_R.owner == _WHOSE),
         )
         .values(lease_until=0, fence=_R.fence + 1)
     )

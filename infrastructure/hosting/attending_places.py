@@ -37,6 +37,22 @@ def _in_session(*of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
     return select(t.streams.c.project_id, t.streams.c.session_id, *of)
 
 
+def _of_sessions(of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    """Select a column of a table, and the session of each row."""
+    return (
+        _in_session(of)
+        .select_from(of.table)
+        .join(t.streams, t.streams.c.session_key == of.table.c.session_key)
+    )
+
+
+def _seats() -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
+    """Select seats, their sessions' heads beside them."""
+    return _of_sessions(t.seats.c.seat_id).join(
+        t.heads, t.heads.c.session_key == t.seats.c.session_key
+    )
+
+
 def _of_turn(of: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's own generics
     return (of.session_key == t.turns.c.session_key) & (of.turn_id == t.turns.c.turn_id)
 
@@ -49,8 +65,7 @@ _HAD_A_LANE: Final = exists().where(
 """Of such a session it is told elsewhere whether it is gone on with, and until when."""
 EXPIRED: Final = Prepared(
     lambda _: (
-        _in_session(t.gates.c.gate_id)
-        .join(t.streams, t.streams.c.session_key == t.gates.c.session_key)
+        _of_sessions(t.gates.c.gate_id)
         .where(
             text("gates.status = 'open'"),
             t.gates.c.expires_at <= bindparam("now"),
@@ -82,9 +97,7 @@ DECIDED: Final = Prepared(
 """Turns that pause, whose gates are all decided, and that nobody runs."""
 CUT_OFF: Final = Prepared(
     lambda _: (
-        _in_session(t.heads.c.resume_turn)
-        .select_from(t.heads)
-        .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        _of_sessions(t.heads.c.resume_turn)
         .join(
             t.turns,
             (t.turns.c.session_key == t.heads.c.session_key)
@@ -106,9 +119,7 @@ CUT_OFF: Final = Prepared(
 """Sessions of no lane whose newest turn was cut off not long ago, and in which nothing waits."""
 STALE: Final = Prepared(
     lambda _: (
-        _in_session(t.heads.c.resume_turn)
-        .select_from(t.heads)
-        .join(t.streams, t.streams.c.session_key == t.heads.c.session_key)
+        _of_sessions(t.heads.c.resume_turn)
         .where(
             text("heads.resume_turn IS NOT NULL"),
             t.heads.c.resume_at <= bindparam("since"),
@@ -122,8 +133,7 @@ STALE: Final = Prepared(
 """Sessions of no lane in which a turn was cut off too long ago to be gone on with."""
 WAITING: Final = Prepared(
     lambda _: (
-        _in_session(t.queue.c.queue_id)
-        .join(t.streams, t.streams.c.session_key == t.queue.c.session_key)
+        _of_sessions(t.queue.c.queue_id)
         .join(t.heads, t.heads.c.session_key == t.queue.c.session_key)
         .where(
             text("queue.status = 'waiting'"),
@@ -138,8 +148,7 @@ WAITING: Final = Prepared(
 """Inputs that wait for nothing."""
 STEERING: Final = Prepared(
     lambda _: (
-        _in_session(t.queue.c.queue_id)
-        .join(t.streams, t.streams.c.session_key == t.queue.c.session_key)
+        _of_sessions(t.queue.c.queue_id)
         .join(
             t.runs,
             (t.runs.c.session_key == t.queue.c.session_key)
@@ -153,9 +162,7 @@ STEERING: Final = Prepared(
 """Inputs that wait to be told to turns of one server."""
 LOST: Final = Prepared(
     lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        _seats()
         .where(
             text("seats.state <> 'gone'"),
             t.seats.c.owner.like(HOSTS),
@@ -176,9 +183,7 @@ LOST: Final = Prepared(
 """Seats of other servers that are past their time, and a little more."""
 OF_OWNER: Final = Prepared(
     lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        _seats()
         .where(
             text("seats.state <> 'gone'"),
             t.seats.c.owner == bindparam("owner"),
@@ -190,9 +195,7 @@ OF_OWNER: Final = Prepared(
 """Seats of one server."""
 LEFT_BEHIND: Final = Prepared(
     lambda _: (
-        _in_session(t.seats.c.seat_id)
-        .join(t.streams, t.streams.c.session_key == t.seats.c.session_key)
-        .join(t.heads, t.heads.c.session_key == t.seats.c.session_key)
+        _seats()
         .where(
             t.seats.c.owner == bindparam("owner"),
             text("seats.state <> 'gone'"),
