@@ -1,5 +1,6 @@
 """What people do about the turns of a lane's session: take back, bring back, repeat, stop, wait."""
 
+from asyncio import sleep
 from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
@@ -10,28 +11,32 @@ from sqlalchemy import Connection
 from api.asks import TurnBody, hosted_ask
 from api.body import RawBody, json_of, read_body
 from api.dependencies import From, Log, ProjectId
+from api.errors import retry
 from api.going_back import Move, move, moved_shape, with_target
 from api.lane_command_bodies import LaneRedoBody, RetryBody, StopBody, UndoBody
 from api.lane_commanding import MEDIA, Commanded, LaneCommand, recalled_shape
 from api.lane_message_bodies import LaneQueueBody
-from api.lane_passing import gone, not_allowed
+from api.lane_passing import GONE, PAUSES_S, gone, not_allowed
 from api.recovering import recovered
 from api.routes.hosted_turns import TAKEN, answered, hosting_of
-from api.routes.lane_messages import Accept, Prefer, passed_on
+from api.routes.lane_messages import Accept, Prefer, Said, passed_on
 from api.routes.lanes import LaneId
 from api.routes.queue import queue_shape
 from api.runnable import begins_a_run
 from api.shapes import Shape
 from api.writing import Written, once, replay_headers
 from domain import commands as c
+from domain.dispatch.outcomes import Refuse
 from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.raw_json import dumped
-from domain.refusals import LaneIsSuspended, NoSuchSession
+from domain.refusals import LaneIsSuspended, NoSuchSession, NoSuchTurn
 from infrastructure import idempotency
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Address
 from infrastructure.hosting.before import CameBefore
+from infrastructure.hosting.hosts import Hosting
+from infrastructure.hosting.took import Took
 from infrastructure.idempotency import Kept
 from infrastructure.lanes.addressed import counted
 from infrastructure.lanes.changing import LaneChanges
@@ -95,40 +100,16 @@ async def retry_in_lane(
     fields = body.valid(RetryBody)
     await recovered(asked.request, log)
     command = asked.to("retry", body, fields.message_id)
-    once_key = command.identity().named()
-
-    def look(connection: Connection) -> tuple[FoundLane, Kept | LastInput]:
-        found = the_lane(connection, *command.place)
-        if not may_speak(connection, found):
-            raise not_allowed()
-        kept = None if once_key is None else idempotency.find(connection, once_key, log.now())
-        if kept is None and found.lane.suspended_reason is not None:
-            raise LaneIsSuspended
-        return found, kept or last_input(connection, target_of(found))
-
-    found, last = await log.read(look)
-    target = target_of(found)
-    if isinstance(last, Kept):
-        before = CameBefore(last)
-        target = replace(target, session_id=before.session_id or target.session_id)
-        members = _members(found, target, command.message_id)
-        try:
-            took = await hosting.before(target, before)
-            return await answered(
-                log, hosting, target, took, accept=accept, prefer=prefer, members=members
-            )
-        except NoSuchSession:
-            return gone(members, replayed=True)
-    here = last.address.lane_id == found.lane_id  # another chat's ids mean nothing in this one
-    address = Address(
-        found.lane_id, command.message_id or (last.address.reply_to if here else None)
-    )
-    request = _again(last, interrupt=fields.interrupt)
-    again = request.valid(TurnBody)
-    ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)
-    took = await hosting.take(target, ask, caller, request.raw, once_key)
-    members = _members(found, target, address.reply_to)
-    return await answered(log, hosting, target, took, accept=accept, prefer=prefer, members=members)
+    said = await _said_again(log, hosting, command, caller, interrupt=fields.interrupt)
+    target, took, members = said
+    try:
+        return await answered(
+            log, hosting, target, took, accept=accept, prefer=prefer, members=members
+        )
+    except NoSuchSession:
+        if not took.replayed:
+            raise
+        return gone(members, replayed=True)
 
 
 @router.post("/stop", openapi_extra=json_of(StopBody, {"reason": "cancelled"}))
@@ -237,6 +218,66 @@ async def _moved(
     return said
 
 
+async def _said_again(
+    log: Turnlog, hosting: Hosting, command: LaneCommand, caller: Caller, *, interrupt: bool
+) -> Said:
+    """Have it said again what was said last, or return what came of that when it was asked before.
+
+    What is the last may go out of sight, or be followed by more, between the look at it and the
+    turn; and so may the session be left. Then it is looked at again.
+
+    Raises:
+        NothingToRetry: nothing is in sight.
+        ProblemError: who said it may not speak any more, or the history changes all the time.
+    """
+    once_key = command.identity().named()
+
+    def look(connection: Connection) -> tuple[FoundLane, Kept | LastInput]:
+        found = the_lane(connection, *command.place)
+        if not may_speak(connection, found):
+            raise not_allowed()
+        kept = None if once_key is None else idempotency.find(connection, once_key, log.now())
+        if kept is None and found.lane.suspended_reason is not None:
+            raise LaneIsSuspended
+        return found, kept or last_input(connection, target_of(found))
+
+    refused_in = None
+    for pause in PAUSES_S:
+        await sleep(pause)
+        found, last = await log.read(look)
+        target = target_of(found)
+        if isinstance(last, Kept):
+            return await _retried_before(hosting, command, found, CameBefore(last))
+        here = last.address.lane_id == found.lane_id  # another chat's ids mean nothing in this one
+        reply_to = command.message_id or (last.address.reply_to if here else None)
+        request = _again(last, interrupt=interrupt)
+        again, address = request.valid(TurnBody), Address(found.lane_id, reply_to)
+        ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)
+        try:
+            took = await hosting.take(target, ask, caller, request.raw, once_key)
+        except NoSuchTurn:
+            continue
+        code = took.decision.code if isinstance(took.decision, Refuse) else None
+        went = code in GONE and refused_in != target.session_id
+        if not went and code != "head-behind":
+            return Said(target, took, _members(found, target, reply_to))
+        refused_in = target.session_id
+    raise retry("contended", "the session's history changes all the time; try again")
+
+
+async def _retried_before(
+    hosting: Hosting, command: LaneCommand, found: FoundLane, before: CameBefore
+) -> Said:
+    """Return what came of it when the same was asked for before."""
+    target = target_of(found)
+    target = replace(target, session_id=before.session_id or target.session_id)
+    try:
+        took = await hosting.before(target, before)
+    except NoSuchSession:
+        took = Took(dispatched=None, again=before.turn_id or before.queue_id, replayed=True)
+    return Said(target, took, _members(found, target, command.message_id))
+
+
 def _again(last: LastInput, *, interrupt: bool) -> RawBody:
     """Return the request that says it again, in the place of the turn that it began."""
     said: dict[str, JsonValue] = {
@@ -246,6 +287,12 @@ def _again(last: LastInput, *, interrupt: bool) -> RawBody:
         "on_busy": "interrupt" if interrupt else "reject",
         "on_gate": "withdraw",
     }
+    if last.claim is not None:
+        claim = last.claim
+        said["head"] = {
+            "history_version": claim.history_version,
+            "fingerprint": claim.fingerprint,
+        }
     raw = dump(said)
     return RawBody(raw, said)
 

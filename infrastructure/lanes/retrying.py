@@ -5,6 +5,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from domain import events as e
+from domain.commands import HeadClaim
 from domain.json_text import JsonValue
 from domain.messages import Message, parts_of, readable
 from domain.refusals import NothingToRetry
@@ -23,11 +24,13 @@ class LastInput(NamedTuple):
         turn_id: The turn that began with it.
         message: It, as a request says it; without its id, which is taken.
         address: Where the turn's answer went.
+        claim: The history in which it is the last; None while a turn runs, which adds to it.
     """
 
     turn_id: str
     message: JsonValue
     address: Address
+    claim: HeadClaim | None
 
 
 def last_input(connection: Connection, target: Target) -> LastInput:
@@ -37,13 +40,15 @@ def last_input(connection: Connection, target: Target) -> LastInput:
         NothingToRetry: nothing is in sight.
         NoSuchSession: it is gone.
     """
-    key, _, _ = session_head(connection, target)
+    key, head, _ = session_head(connection, target)
+    claim = HeadClaim(history_version=head.history_version, fingerprint=head.fingerprint.hex())
     for turn in addressed_turns(connection, target):
         started = shared_fact(connection, key, turn.started_version)
         said = [] if not isinstance(started, e.TurnStarted) else _said(started)
         if said:
             address = Address(turn.lane_id, turn.reply_to)
-            return LastInput(turn.turn_id, _as_one(said), address)
+            seen = claim if head.turn_id is None else None
+            return LastInput(turn.turn_id, _as_one(said), address, seen)
     raise NothingToRetry
 
 

@@ -1,6 +1,10 @@
 """What people do about the turns of a lane's session, typed in the chat."""
 
 from base64 import b64encode
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
 
 from tests.api.batches import Json, append, batch, problem, turn
 from tests.api.chats import ASYNC, Chat, last_text
@@ -82,6 +86,24 @@ def test_a_turn_that_runs_is_said_again_only_if_it_is_to_be_interrupted(chat: Ch
     assert here.now.ended(turn_id)["status"] == "interrupted"
     assert [message["turn_id"] for message in spoken(here)] == [answer.json()["turn_id"]]
     assert here.do("stop")["stopped"]
+
+
+def test_what_is_said_again_by_several_at_once_is_the_last_that_is_in_sight(chat: Chat) -> None:
+    here = place(chat)
+    here.now.said("one")
+
+    def at_once(number: int) -> Sequence[httpx.Response]:
+        here.now.said(f"two {number}")
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(here.ask, "retry") for _ in range(3)]
+            undone = threads.submit(here.ask, "undo")
+            assert undone.result().status_code in {200, 409}
+            return [each.result() for each in asked]
+
+    answers = [answer for number in range(8) for answer in at_once(number)]
+
+    found = {(each.status_code, each.json().get("code")) for each in answers}
+    assert found <= {(200, None), (409, "turn-in-progress")}
 
 
 def test_what_waits_for_an_answer_is_withdrawn_when_it_is_said_again(chat: Chat) -> None:
