@@ -1,37 +1,23 @@
-"""How far has the open turn come, and which calls still wait for a result?
+"""How far has the open turn of a Claude Code session come, and how would it end?"""
 
-Messages are counted as the log counts them, since a compaction names the last message
-before it, and a message without an id of its own is named `<turn_id>:<n>` there.
-"""
-
-from collections import defaultdict
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from infrastructure.imports.claude_lines import JsonObject, Line
-
-Last: TypeAlias = Literal["input", "text", "reasoning", "call", "result"]
+from infrastructure.imports.turn_state import Turn
 
 _UNFINISHED_STOPS: Final = frozenset({"tool_use", "pause_turn"})
 
 
 @dataclass(slots=True, kw_only=True)
-class OpenTurn:
+class OpenTurn(Turn):
     """The turn that has no terminal event yet, and what its end will depend on.
 
     Attributes:
         line: The line that its newest event came from.
-        messages: Messages of it so far.
-        speaking: The assistant message that the next assistant record may join.
     """
 
-    turn_id: str
     line: Line
-    messages: int = 0
-    speaking: str | None = None
-    open_calls: int = 0
-    last: Last = "input"
-    stop_reason: str | None = None
     failure: str | None = None
     interrupt: Line | None = None
 
@@ -42,18 +28,6 @@ class OpenTurn:
             return True
         is_final = self.last == "text" and self.stop_reason not in _UNFINISHED_STOPS
         return is_final and self.open_calls == 0
-
-    def place(self, name: str | None) -> str:
-        """Count a message of a user or a result, and return its id."""
-        self.messages += 1
-        self.speaking = None
-        return name or f"{self.turn_id}:{self.messages}"
-
-    def speak(self, name: str | None) -> str:
-        """Return the id of the message that an assistant record belongs to."""
-        if self.speaking is None or name not in {None, self.speaking}:
-            self.speaking = self.place(name)
-        return self.speaking
 
     def ending(self) -> tuple[str, JsonObject]:
         """Return the terminal event, for a turn after which another one begins or nothing."""
@@ -66,26 +40,3 @@ class OpenTurn:
         if self.stop_reason is not None:
             return "turn-completed", {"stop_reason": self.stop_reason}
         return "turn-completed", {}
-
-
-class CallLedger:
-    """The calls without a result, by the turn that asked; ids may come again."""
-
-    def __init__(self) -> None:
-        self._open: defaultdict[str, list[str]] = defaultdict(list)
-        self._known: set[tuple[str, str]] = set()
-
-    def ask(self, call: str, turn_id: str) -> None:
-        """Note that `turn_id` asked for `call`."""
-        self._open[call].append(turn_id)
-        self._known.add((call, turn_id))
-
-    def answer(self, call: str) -> str | None:
-        """Return the newest turn in which `call` waits for this result."""
-        return self._open[call].pop() if self._open[call] else None
-
-    def answer_unasked(self, call: str, turn_id: str) -> bool:
-        """Say whether a result that no call waits for is the first of its id in the turn."""
-        is_first = (call, turn_id) not in self._known
-        self._known.add((call, turn_id))
-        return is_first

@@ -23,23 +23,12 @@ from infrastructure.imports.claude_lines import (
     short_digest,
     text_or_none,
 )
-from infrastructure.imports.claude_turn_state import CallLedger, OpenTurn
+from infrastructure.imports.claude_turn_state import OpenTurn
 from infrastructure.imports.claude_usage import UsageLedger
 from infrastructure.imports.translation import Loss, TranslatedEvent
+from infrastructure.imports.turn_state import CallLedger, Counts
 
 _FAILURE_LENGTH: Final = 500
-
-
-@dataclass(slots=True, kw_only=True)
-class Counts:
-    """What a session's lines have amounted to."""
-
-    turns: int = 0
-    messages: int = 0
-    tool_calls: int = 0
-    tool_results: int = 0
-    kept_as_data: int = 0
-    repeats_dropped: int = 0
 
 
 @dataclass(slots=True)

@@ -8,50 +8,15 @@ in their order; a tree of messages is put in order first.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from domain.json_text import JsonValue, dump
 from infrastructure.imports.claude_lines import JsonObject, id_for, name_for, short_digest
-from infrastructure.imports.claude_turn_state import CallLedger
 from infrastructure.imports.translation import Loss, TranslatedEvent
+from infrastructure.imports.turn_state import CallLedger, Counts, Last, Turn
 
-Last: TypeAlias = Literal["input", "text", "call", "result"]
 OWNER_LOST: Final = "owner-lost"
 NO_ANSWER: Final = "no-answer"
-
-
-@dataclass(slots=True, kw_only=True)
-class Told:
-    """What the steps have amounted to."""
-
-    turns: int = 0
-    messages: int = 0
-    tool_calls: int = 0
-    tool_results: int = 0
-    kept_as_data: int = 0
-    repeats_dropped: int = 0
-
-
-@dataclass(slots=True, kw_only=True)
-class _Turn:
-    """The turn that has no terminal event yet; messages are counted as the log counts them."""
-
-    turn_id: str
-    messages: int = 0
-    speaking: str | None = None
-    open_calls: int = 0
-    last: Last = "input"
-    stop_reason: str | None = None
-
-    def place(self, name: str | None) -> str:
-        self.messages += 1
-        self.speaking = None
-        return name or f"{self.turn_id}:{self.messages}"
-
-    def speak(self, name: str | None) -> str:
-        if self.speaking is None or name not in {None, self.speaking}:
-            self.speaking = self.place(name)
-        return self.speaking
 
 
 @dataclass(slots=True)
@@ -69,9 +34,9 @@ class Conversation:
     at: datetime | None = None
     events: list[TranslatedEvent] = field(default_factory=list[TranslatedEvent])
     losses: list[Loss] = field(default_factory=list[Loss])
-    told: Told = field(default_factory=Told)
+    told: Counts = field(default_factory=Counts)
     last_message: str | None = None
-    _turn: _Turn | None = None
+    _turn: Turn | None = None
     _calls: CallLedger = field(default_factory=CallLedger)
     _names: set[str] = field(default_factory=set[str])
     _turn_ids: set[str] = field(default_factory=set[str])
@@ -99,7 +64,7 @@ class Conversation:
 
     def resume(self, turn_id: str, messages: int, calls: Sequence[str], last: Last) -> None:
         """Go on in a turn that the log has open already."""
-        self._turn = _Turn(turn_id=turn_id, messages=messages, last=last, open_calls=len(calls))
+        self._turn = Turn(turn_id=turn_id, messages=messages, last=last, open_calls=len(calls))
         self._turn_ids.add(turn_id)
         for call in calls:
             self._calls.ask(call, turn_id)
@@ -245,7 +210,7 @@ class Conversation:
 
     def _start(
         self, turn_id: str | None, otherwise: str, message: JsonObject | None = None
-    ) -> _Turn:
+    ) -> Turn:
         name = id_for(turn_id, prefix="turn", otherwise=otherwise)
         while name in self._turn_ids:
             name = short_digest(name)
@@ -253,7 +218,7 @@ class Conversation:
         messages: list[JsonValue] = [*self._held, *([] if message is None else [message])]
         self._held.clear()
         self._held_at.clear()
-        self._turn = _Turn(turn_id=name)
+        self._turn = Turn(turn_id=name)
         self.told.turns += 1
         for each in messages:
             self.last_message = self._turn.place(_id_in(each))
