@@ -51,21 +51,13 @@ def delivered(request: Request, found: Found, decision: Deliver) -> Dispatched:
     if isinstance(outcome, Resume | Cold) and turn_id is not None:
         steps += steps_of_outcome(found, ask, outcome, turn_id, request.means.new)
     steps += consumed
-    if not steps:
+    appended = fence = None
+    if steps:
+        appended = carried_out(request, found, steps)
+        if goes_on and turn_id is not None:
+            fence = lease(request, found, turn_id, decision.before)
+    else:
         request.handler.check_current(request.attempt, request.target, found.state.head)
-        return Dispatched(
-            found=found,
-            decision=decision,
-            ask=ask,
-            new=means.new,
-            label=label,
-            turn_id=turn_id,
-            deferred=deferred,
-        )
-    appended = carried_out(request, found, steps)
-    fence = None
-    if goes_on and turn_id is not None:
-        fence = lease(request, found, turn_id, decision.before)
     return Dispatched(
         found=found,
         decision=decision,
