@@ -4,8 +4,9 @@ A store with 100 lanes and one with 100,000, of as many sources of one platform,
 ones: their rows are copied under other names. `POST /lanes/resolve` goes through the whole
 application, without a socket, for known lanes in a random order: asked twice within a second, so
 that nothing is written, and after the time of its last activity moved on, which is one small
-commit. The same for a place that is new. Both stores in turns, in one run, on SQLite and with
-`--postgres` on PostgreSQL. `python benchmarks/lanes.py --help`.
+commit. The same for a place that is new. Then 10 lanes each are suspended, wait to be gone on with,
+moved, were given up, or are pinned, and `GET /lanes` lists them. Both stores in turns, in one run,
+on SQLite and with `--postgres` on PostgreSQL. `python benchmarks/lanes.py --help`.
 """
 
 import argparse
@@ -38,6 +39,15 @@ BASE: Final = "/v1/projects/default"
 SIZES: Final = (100, 100_000)
 AT_ONCE: Final = 5_000
 POLICY: Final = KeyPolicy()
+FEW: Final = 10
+SET_ASIDE: Final[Sequence[tuple[str, dict[str, Any]]]] = (
+    ("status=suspended", {"suspended_reason": "stuck"}),
+    ("status=resume-pending", {"resume_reason": "restart-interrupted", "resume_at": 1}),
+    ("status=moved", {"status": "moved"}),
+    ("status=pruned", {"status": "pruned"}),
+    ("pinned=true", {"pinned": True}),
+)
+"""What lanes are listed by, and what is kept of one that is so."""
 
 
 class Clock:
@@ -118,8 +128,18 @@ def fill(log: Turnlog, lanes: int) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
+def set_aside(log: Turnlog) -> None:
+    """Have few lanes each stand in one way that is rare, those that are pinned too."""
+    with log.database.write() as connection:
+        first = select(t.lanes.c.session_key).order_by(t.lanes.c.session_key)
+        keys = connection.execute(first.limit(FEW * len(SET_ASIDE))).scalars().all()
+        for place, (_, values) in enumerate(SET_ASIDE):
+            these = t.lanes.c.session_key.in_(keys[place * FEW : (place + 1) * FEW])
+            connection.execute(t.lanes.update().where(these).values(values))
+
+
 @contextmanager
-def filled(url: str, lanes: int) -> Generator[tuple[TestClient, Clock]]:
+def filled(url: str, lanes: int) -> Generator[tuple[TestClient, Clock, Turnlog]]:
     """Give who asks a store with so many lanes."""
     clock = Clock()
     with open_turnlog(load({"TURNLOG_DATABASE_URL": url}), clock) as log:
@@ -127,7 +147,7 @@ def filled(url: str, lanes: int) -> Generator[tuple[TestClient, Clock]]:
         answer = client.post(f"{BASE}/lanes/resolve", json=asked(0))
         assert answer.json().get("created"), answer.text
         fill(log, lanes)
-        yield client, clock
+        yield client, clock, log
         client.close()
 
 
@@ -144,6 +164,17 @@ def timed(client: TestClient, numbers: Sequence[int], before: Callable[[], None]
     return statistics.median(took) * 1_000
 
 
+def listed(client: TestClient, query: str, requests: int) -> float:
+    """Return the median of listing lanes that are rare, in milliseconds."""
+    took: list[float] = []
+    for _ in range(requests):
+        started = perf_counter()
+        answer = client.get(f"{BASE}/lanes?{query}")
+        took.append(perf_counter() - started)
+        assert len(answer.json()["items"]) == FEW, answer.text
+    return statistics.median(took) * 1_000
+
+
 def measure(urls: Sequence[str], rounds: int, requests: int) -> dict[str, list[float]]:
     """Return the medians of each thing, at each size."""
     chosen = random.Random(7)  # noqa: S311 - which lanes are asked for is the same in each run
@@ -152,7 +183,7 @@ def measure(urls: Sequence[str], rounds: int, requests: int) -> dict[str, list[f
         stores = [stack.enter_context(filled(*each)) for each in zip(urls, SIZES, strict=True)]
         fresh = 10_000_000
         for _ in range(rounds):
-            for place, (client, clock) in enumerate(stores):
+            for place, (client, clock, _) in enumerate(stores):
                 known = [chosen.randrange(SIZES[place]) for _ in range(requests)]
 
                 def later(clock: Clock = clock) -> None:
@@ -170,6 +201,13 @@ def measure(urls: Sequence[str], rounds: int, requests: int) -> dict[str, list[f
                 ):
                     kept = found.setdefault(name, [[] for _ in SIZES])
                     kept[place].append(timed(client, numbers, before))
+        for _, _, log in stores:
+            set_aside(log)
+        for _ in range(rounds):
+            for place, (client, _, _) in enumerate(stores):
+                for query, _ in SET_ASIDE:
+                    kept = found.setdefault(f"`GET /lanes?{query}`", [[] for _ in SIZES])
+                    kept[place].append(listed(client, query, requests // 5))
     return {name: [statistics.median(each) for each in kept] for name, kept in found.items()}
 
 
@@ -177,7 +215,7 @@ def show(kind: str, found: dict[str, list[float]]) -> None:
     """Print a table."""
     few, many = (f"{size:,}" for size in SIZES)
     print(f"\n{kind}, milliseconds:\n")
-    print(f"| `POST /lanes/resolve` | of {few} lanes | of {many} | x |\n|---|---|---|---|")
+    print(f"| | of {few} lanes | of {many} | x |\n|---|---|---|---|")
     for name, (small, large) in found.items():
         print(f"| {name} | {small:.2f} | {large:.2f} | {large / small:.2f} |")
 

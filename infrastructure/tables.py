@@ -805,6 +805,14 @@ Index(
     sqlite_where=text("resume_reason IS NOT NULL"),
     postgresql_where=text("resume_reason IS NOT NULL"),
 )
+Index(
+    "ix_lanes_aside",
+    lanes.c.project_id,
+    lanes.c.status,
+    lanes.c.session_key,
+    sqlite_where=text("status <> 'open' OR pinned"),
+    postgresql_where=text("status <> 'open' OR pinned"),
+)
 
 lane_sessions = Table(
     "lane_sessions",

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Select,
     TextClause,
     literal,
     literal_column,
@@ -18,6 +19,9 @@ from sqlalchemy import (
 
 from infrastructure import tables as t
 from infrastructure.lanes.lookup import COLUMNS, JOINED, FoundLane, found_in
+
+MOST_SORTED: Final = 1_000
+"""Of more lanes that moved, were given up or are pinned, a page is found by going through all."""
 
 LaneFilter: TypeAlias = Literal["open", "suspended", "resume-pending", "moved", "pruned", "all"]
 
@@ -64,7 +68,7 @@ def lanes(connection: Connection, query: LaneQuery) -> Sequence[FoundLane]:
         .order_by(*(column if query.ascending else column.desc() for column in order))
         .limit(query.limit)
     )
-    statement = statement.where(*_wanted(query))
+    statement = statement.where(*_wanted(connection, query))
     if query.id_prefix is not None:
         begins = t.lanes.c.lane_id.between(query.id_prefix, f"{query.id_prefix}g")
         statement = statement.where(begins)
@@ -139,17 +143,33 @@ def lane_sessions(
     ]
 
 
-def _wanted(query: LaneQuery) -> list[Any]:
+def _wanted(connection: Connection, query: LaneQuery) -> list[ColumnElement[bool]]:
     """Return what holds for the lanes: of few, which they are; of many, where their order is."""
     is_open = t.lanes.c.status == literal_column("'open'")
     if query.status == "suspended":
         return [is_open, _marked(query.project_id, _SUSPENDED)]
     if query.status == "resume-pending":
-        return [is_open, _marked(query.project_id, _PENDING)]
-    in_order = t.lane_activity.c.project_id == query.project_id
-    if query.status == "all":
-        return [in_order]
-    return [in_order, t.lanes.c.status == literal(query.status)]
+        return [is_open, _marked(query.project_id, _PENDING, of_all=True)]
+    where = [] if query.status == "all" else [t.lanes.c.status == literal(query.status)]
+    few = _aside(query) if query.is_long else None
+    if few is not None and len(connection.execute(few.limit(MOST_SORTED + 1)).all()) <= MOST_SORTED:
+        return [*where, t.lanes.c.session_key.in_(few)]
+    return [*where, t.lane_activity.c.project_id == query.project_id]
+
+
+_ASIDE: Final = t.lanes.alias("aside")
+
+
+def _aside(query: LaneQuery) -> Select[tuple[int]] | None:
+    """Return which lanes the index of those set aside has, if it has those that are wanted."""
+    if query.status in {"moved", "pruned"}:
+        as_index = text("aside.status <> 'open'")
+    elif query.pinned:
+        as_index = text("aside.pinned")
+    else:
+        return None
+    few = select(_ASIDE.c.session_key).where(_ASIDE.c.project_id == query.project_id, as_index)
+    return few if query.status == "all" else few.where(_ASIDE.c.status == literal(query.status))
 
 
 _MARKED: Final = t.lanes.alias("marked")
@@ -164,18 +184,27 @@ _PENDING: Final = (
 )
 
 
-def _marked(project_id: str, marks: tuple[TextClause, TextClause]) -> ColumnElement[bool]:
-    """Tell whether a lane has a mark itself, or its current session has."""
+def _marked(
+    project_id: str, marks: tuple[TextClause, TextClause], *, of_all: bool = False
+) -> ColumnElement[bool]:
+    """Tell whether a lane has a mark itself, or its current session has.
+
+    Of marks that have one index for all projects (`of_all`), no index of the project's is taken:
+    that has the lanes and sessions without a mark, too.
+    """
     own, of_session = marks
     session = _HEAD.join(_STREAM, _STREAM.c.session_key == _HEAD.c.session_key).join(
         _OF_HEAD,
         (_OF_HEAD.c.project_id == _STREAM.c.project_id)
         & (_OF_HEAD.c.session_id == _STREAM.c.session_id),
     )
+    project, project_of_head = (
+        each.c.project_id.concat("") if of_all else each.c.project_id for each in (_MARKED, _HEAD)
+    )
     few = union_all(
-        select(_MARKED.c.session_key).where(_MARKED.c.project_id == project_id, own),
+        select(_MARKED.c.session_key).where(project == project_id, own),
         select(_OF_HEAD.c.session_key)
         .select_from(session)
-        .where(_HEAD.c.project_id == project_id, of_session),
+        .where(project_of_head == project_id, of_session),
     )
     return t.lanes.c.session_key.in_(few)

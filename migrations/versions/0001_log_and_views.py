@@ -554,6 +554,14 @@ def _create_lanes() -> None:
         sqlite_where=sa.text("resume_reason IS NOT NULL"),
         postgresql_where=sa.text("resume_reason IS NOT NULL"),
     )
+    op.create_index(
+        "ix_lanes_aside",
+        "lanes",
+        ["project_id", "status", "session_key"],
+        unique=False,
+        sqlite_where=sa.text("status <> 'open' OR pinned"),
+        postgresql_where=sa.text("status <> 'open' OR pinned"),
+    )
     op.create_table(
         "lane_sessions",
         sa.Column("session_key", sa.Integer(), nullable=False),
