@@ -122,13 +122,7 @@ async def stop_in_lane(asked: Commanded, log: Log, caller: From) -> Response:
     body = await read_body(asked.request)
     fields = body.valid(StopBody)
     command = asked.to("stop", body, fields.message_id)
-    key = command.identity().named()
-
-    def look(connection: Connection) -> tuple[FoundLane, Kept | None]:
-        found = the_lane(connection, *command.place)
-        return found, None if key is None else idempotency.find(connection, key, log.now())
-
-    found, kept = await log.read(look)
+    found, kept = await _asked_before(log, command)
     if kept is not None:
         return Response(kept.result, media_type=MEDIA, headers=replay_headers(replayed=True))
     target = target_of(found)
@@ -137,14 +131,7 @@ async def stop_in_lane(asked: Commanded, log: Log, caller: From) -> Response:
     except NoSuchSession:
         stopped = None
     shape = _members(found, target) | {"stopped": stopped is not None, "delivered": bool(stopped)}
-    said = dumped(shape)
-
-    def write(_: Attempt) -> tuple[bytes, Written]:
-        return said, Written(status=200, result=said)
-
-    if key is not None:
-        said, _ = await once(log, command.identity(), write, lambda _, kept: kept.result)
-    return Response(said, media_type=MEDIA)
+    return Response(await _kept(log, command, dumped(shape)), media_type=MEDIA)
 
 
 @router.get("/queue")
@@ -178,23 +165,51 @@ async def empty_lane_queue(asked: Commanded, log: Log, caller: From) -> Response
 
     Of a session that another lane has too, only those that came by this lane.
     """
+    command = asked.to("queue-empty", await read_body(asked.request))
 
-    def write(attempt: Attempt) -> Shape:
-        found = the_lane(attempt.connection, asked.project_id, asked.lane_id)
+    def write(attempt: Attempt) -> tuple[bytes, Written]:
+        found = the_lane(attempt.connection, *command.place)
         recalled = LaneChanges(log.lanes, log.handler).emptied(attempt, found, caller)
-        return _members(found, target_of(found)) | {"recalled": recalled_shape(recalled)}
+        said = dumped(_members(found, target_of(found)) | {"recalled": recalled_shape(recalled)})
+        return said, Written(status=200, result=said)
 
-    return Response(dumped(await log.write(write)), media_type=MEDIA)
+    said, replayed = await once(log, command.identity(), write, lambda _, kept: kept.result)
+    return Response(said, media_type=MEDIA, headers=replay_headers(replayed=replayed))
 
 
 @router.delete("/queue/{queue_id}")
 async def recall_in_lane(asked: Commanded, log: Log, caller: From, queue_id: QueueId) -> Response:
     """Take an input back that waits; once it became a turn it is 409 `input-started`."""
-    found = await log.read(lambda c: the_lane(c, asked.project_id, asked.lane_id))
+    command = asked.to("recall", await read_body(asked.request))
+    found, kept = await _asked_before(log, command)
+    if kept is not None:
+        return Response(kept.result, media_type=MEDIA, headers=replay_headers(replayed=True))
     target = target_of(found)
     await hosting_of(asked.request).recall(target, queue_id, "recalled", caller)
     shape = _members(found, target) | {"queue_id": queue_id, "status": "recalled"}
-    return Response(dumped(shape), media_type=MEDIA)
+    return Response(await _kept(log, command, dumped(shape)), media_type=MEDIA)
+
+
+async def _asked_before(log: Turnlog, command: LaneCommand) -> tuple[FoundLane, Kept | None]:
+    """Return the lane, and what a command was answered when it was asked for before."""
+    key = command.identity().named()
+
+    def look(connection: Connection) -> tuple[FoundLane, Kept | None]:
+        found = the_lane(connection, *command.place)
+        return found, None if key is None else idempotency.find(connection, key, log.now())
+
+    return await log.read(look)
+
+
+async def _kept(log: Turnlog, command: LaneCommand, said: bytes) -> bytes:
+    """Return an answer, kept for the same command; the first one, if two came at once."""
+
+    def write(_: Attempt) -> tuple[bytes, Written]:
+        return said, Written(status=200, result=said)
+
+    if command.identity().named() is None:
+        return said
+    return (await once(log, command.identity(), write, lambda _, kept: kept.result))[0]
 
 
 async def _moved(

@@ -100,7 +100,7 @@ async def resolve_lane(
     came, found = await log.read(peek, long=source.platform == PLATFORM)
     natural = None
     if fields.force_new and source.message_id is not None:
-        natural = f"lane {came.lane_id} {source.message_id}"
+        natural = f"lane {came.lane_id} resolve {source.message_id}"
     if found is not None and key is None:
         return _answer(dumped(resolved_shape(found)))
 

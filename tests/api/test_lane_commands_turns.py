@@ -171,6 +171,30 @@ def test_inputs_wait_in_a_lane_and_are_taken_back(chat: Chat) -> None:
     here.do("stop")
 
 
+def test_what_waits_is_taken_back_once_for_one_key(chat: Chat) -> None:
+    here = place(chat, chat_type="group", chat_id="-1", thread_id="7")
+    busy(here)
+
+    def taken(key: str, queue_id: str | None = None) -> httpx.Response:
+        at = f"{here.path}/queue" if queue_id is None else f"{here.path}/queue/{queue_id}"
+        return chat.client.delete(at, headers={"Idempotency-Key": key})
+
+    here.ask("queue", text="one")
+    first = taken("all")
+    queue_id = here.ask("queue", text="two").json()["queue_id"]
+    again = taken("all")
+    assert len(first.json()["recalled"]) == 1
+    assert (again.json(), again.headers.get("Idempotent-Replayed")) == (first.json(), "true")
+    assert [item["queue_id"] for item in here.read("/queue")["items"]] == [queue_id]
+
+    first, again = (taken("one", queue_id) for _ in range(2))
+
+    assert first.json() == again.json()
+    assert [each.headers.get("Idempotent-Replayed") for each in (first, again)] == [None, "true"]
+    assert problem(taken("two", queue_id))[:2] == (409, "input-started")
+    here.do("stop")
+
+
 def test_only_what_came_by_a_lane_is_taken_back_where_another_has_the_session(chat: Chat) -> None:
     here, other = place(chat, chat_id="1"), place(chat, chat_id="2")
     here.do("switch", session_id=other.now.session_id)

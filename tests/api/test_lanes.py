@@ -105,6 +105,10 @@ def test_a_new_session_is_begun_once_for_one_message(client: httpx.Client) -> No
     assert (before["status"], before["archived_reason"]) == ("archived", "lane-reset")
     other = resolve(client, GROUP | {"message_id": "8"}, force_new=True)
     assert other["session_id"] != forced["session_id"]
+    path = f"/lanes/{other['lane_id']}/suspend"
+    assert client.post(path, json={"reason": "stuck", "message_id": "9"}).status_code == 200
+    same_words = resolve(client, GROUP | {"message_id": "suspend 9"}, force_new=True)
+    assert same_words["previous_session_id"] == other["session_id"]
 
 
 def test_what_is_asked_with_a_key_is_answered_once(client: httpx.Client) -> None:
