@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Request
 
 from api.problems import ProblemError
 from infrastructure.composition import Turnlog
-from infrastructure.idempotency import IdempotencyKey, Kept, claim, keep
+from infrastructure.idempotency import IdempotencyKey, Kept, claim, keep, key_of
 from infrastructure.runner import Attempt
 
 KEY_LIMIT: Final = 255
@@ -63,11 +63,8 @@ class Once:
 
     def named(self) -> IdempotencyKey | None:
         """Return the key with the digest of the request, if there is one."""
-        if self.natural is not None:  # no client's key holds a control character
-            digest = sha256(self.natural.encode()).digest()
-            return IdempotencyKey(
-                project_id=self.project_id, key=f"\x1f{self.natural}", request_digest=digest
-            )
+        if self.natural is not None:
+            return key_of(self.project_id, self.natural)
         if self.key is None:
             return None
         what = f"{self.request.method} {self.request.url.path}\n".encode()

@@ -5,7 +5,9 @@ the first and then sees its answer. A row keeps the request's digest and what to
 from, never what was said; it is kept for a day.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, literal_column, select, tuple_
@@ -106,6 +108,12 @@ class Kept:
     result: bytes
 
 
+def key_of(project_id: str, natural: str) -> IdempotencyKey:
+    """Return the key of what happens once, whoever asks; no client's key holds such a character."""
+    digest = sha256(natural.encode()).digest()
+    return IdempotencyKey(project_id=project_id, key=f"\x1f{natural}", request_digest=digest)
+
+
 def find(connection: Connection, key: IdempotencyKey, now: int) -> Kept | None:
     """Return what the key was answered with; None if it never came, or too long ago.
 
@@ -163,3 +171,22 @@ def keep(connection: Connection, key: IdempotencyKey, kept: Kept) -> None:
             "result": kept.result,
         },
     )
+
+
+def said_once(
+    connection: Connection, key: IdempotencyKey | None, now: int, say: Callable[[], bytes]
+) -> bytes:
+    """Return the JSON that `say` answers with, or that it answered with before.
+
+    Raises:
+        KeyReused: the key stands for another request.
+        Contended: another transaction claims it at this moment.
+    """
+    if key is None:
+        return say()
+    kept = claim(connection, key, now)
+    if kept is not None:
+        return kept.result
+    said = say()
+    keep(connection, key, Kept(status=200, first_version=None, last_version=None, result=said))
+    return said

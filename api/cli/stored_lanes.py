@@ -15,14 +15,15 @@ from domain.raw_json import dumped
 from domain.refusals import NoSuchLane
 from infrastructure.command_handler import Caller
 from infrastructure.composition import Turnlog
-from infrastructure.lanes.arriving import arrival
+from infrastructure.idempotency import key_of, said_once
+from infrastructure.lanes.arriving import arrival, forced_by
 from infrastructure.lanes.changing import LaneChanges
 from infrastructure.lanes.facts import stream_name
 from infrastructure.lanes.leaving import Departure
 from infrastructure.lanes.listing import LaneQuery, lane_sessions, lanes
 from infrastructure.lanes.lookup import FoundLane, find_lane, the_lane
 from infrastructure.lanes.pruning import prune_lanes, would_prune_lanes
-from infrastructure.lanes.resolving import Beginning, Resolved
+from infrastructure.lanes.resolving import Beginning
 from infrastructure.recorder import stream_facts
 from infrastructure.retention import Pruning
 from infrastructure.runner import Attempt
@@ -87,13 +88,20 @@ class StoredLanes:
 
     def resolve(self, wanted: ResolveWanted) -> bytes:
         """Return which session a source has; open one if need be."""
-        source = read_source(wanted.source, "source")
+        source, log = read_source(wanted.source, "source"), self._log
 
-        def work(attempt: Attempt) -> Resolved:
-            came = arrival(attempt.connection, self._project_id, source, force_new=wanted.force_new)
-            return self._log.lanes.resolve(attempt, came, LOCAL)
+        def work(attempt: Attempt) -> bytes:
+            connection = attempt.connection
+            came = arrival(connection, self._project_id, source, force_new=wanted.force_new)
+            natural = forced_by(came, source)
+            return said_once(
+                connection,
+                None if natural is None else key_of(self._project_id, natural),
+                log.now(),
+                lambda: dumped(resolved_shape(log.lanes.resolve(attempt, came, LOCAL))),
+            )
 
-        return dumped(resolved_shape(self._log.runner.run(work)))
+        return log.runner.run(work)
 
     def reset(self, lane_id: str, *, interrupt: bool) -> bytes:
         """Begin a new session; return it, and what was stopped for it."""

@@ -20,7 +20,7 @@ from domain.identifiers import ID, LANE, LANE_RULE, is_lane_id, is_readable
 from domain.raw_json import RawJson, dumped
 from domain.refusals import NoSuchLane
 from infrastructure.lane_aliases import PLATFORM
-from infrastructure.lanes.arriving import arrival
+from infrastructure.lanes.arriving import arrival, forced_by
 from infrastructure.lanes.facts import stream_name
 from infrastructure.lanes.listing import (
     LaneFilter,
@@ -98,9 +98,6 @@ async def resolve_lane(
         return came, log.lanes.peek(connection, came)
 
     came, found = await log.read(peek, long=source.platform == PLATFORM)
-    natural = None
-    if fields.force_new and source.message_id is not None:
-        natural = f"lane {came.lane_id} resolve {source.message_id}"
     if found is not None and key is None:
         return _answer(dumped(resolved_shape(found)))
 
@@ -108,7 +105,13 @@ async def resolve_lane(
         said = dumped(resolved_shape(log.lanes.resolve(attempt, came, caller)))
         return said, Written(status=200, result=said)
 
-    identity = Once(project_id=project_id, key=key, request=request, body=body.raw, natural=natural)
+    identity = Once(
+        project_id=project_id,
+        key=key,
+        request=request,
+        body=body.raw,
+        natural=forced_by(came, source),
+    )
     said, replayed = await once(log, identity, write, lambda _, kept: kept.result)
     answer = _answer(said)
     answer.headers.update(replay_headers(replayed=replayed))

@@ -32,6 +32,13 @@ def arrival(
     return replace(came, force_new=force_new, beginning=beginning or Beginning())
 
 
+def forced_by(came: Arrival, source: Source) -> str | None:
+    """Return what has a message begin one session, however often it comes; None if nothing does."""
+    if not came.force_new or source.message_id is None:
+        return None
+    return f"lane {came.lane_id} resolve {source.message_id}"
+
+
 def arrival_under(
     policy: KeyPolicy, project_id: str, source: Source, *, touches: bool = True
 ) -> Arrival:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from api.cli.program import run
+from domain.json_text import JsonValue, dump
 from tests.api.cli.command import Outcome
 from tests.api.serving import Served
 from tests.api.test_lane_pruning import rest
@@ -98,6 +99,30 @@ def test_a_lane_is_resolved_listed_shown_and_reset_by_its_id_or_its_key(
     assert f"  *  {third}  since " in text
     assert first not in text
     assert "lane-opened" not in text
+
+
+def test_a_message_begins_one_session_however_often_and_by_whichever_way_it_is_told(
+    here: Here, sqlite_server: Served
+) -> None:
+    def asked(message_id: str) -> tuple[str, ...]:
+        said: dict[str, JsonValue] = {"platform": "telegram", "chat_id": "99"}
+        said["message_id"] = message_id
+        return ("--new", "--source", dump(said).decode())
+
+    old = here.resolve("--platform", "telegram", "--chat-id", "99")["session_id"]
+    first, again = here.resolve(*asked("7")), here.resolve(*asked("7"))
+    other = here.resolve(*asked("8"))
+
+    assert (first["reason"], first["previous_session_id"]) == ("forced", old)
+    assert again == first
+    assert (other["reason"], other["previous_session_id"]) == ("forced", first["session_id"])
+    assert here.resolve(*asked("7")) == first
+    with sqlite_server.client(here.project) as client:
+        body = {"source": {"platform": "telegram", "chat_id": "99", "message_id": "8"}}
+        told = client.post("/lanes/resolve", json=body | {"force_new": True})
+    assert (told.json(), told.headers["Idempotent-Replayed"]) == (other, "true")
+    blank = ("--new", "--platform", "telegram", "--chat-id", "99")
+    assert here.resolve(*blank)["session_id"] != here.resolve(*blank)["session_id"]
 
 
 def test_lanes_that_rest_are_pruned_or_told(here: Here, sqlite_server: Served) -> None:
