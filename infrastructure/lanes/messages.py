@@ -20,6 +20,7 @@ from domain.refusals import InvalidValue, NoSuchLane
 from infrastructure.idempotency import IdempotencyKey, Kept, find
 from infrastructure.lanes.arriving import arrival_at, arrival_under
 from infrastructure.lanes.lookup import FoundLane, followed
+from infrastructure.lanes.older_names import known_before
 from infrastructure.lanes.resolving import Arrival, Beginning
 from infrastructure.project_settings import key_policy, settings_of
 
@@ -100,6 +101,16 @@ def came(
     key = asked
     if incoming.message_id is not None:
         key = key_of(incoming, incoming.message_id, place)
+    kept = None if key is None else find(connection, key, now)
+    if kept is None and key is not None and incoming.message_id is not None and arrived.candidates:
+        keys = {
+            each.lane_id: key_of(incoming, incoming.message_id, each.lane_id)
+            for each in arrived.candidates
+        }
+        before = known_before(connection, arrived, keys, now)
+        if before is not None:
+            place, kept, found = before.found.lane_id, before.kept, found or before.found
+            key = keys[place]
     speaker = source or _alone(incoming, found)
     if source is None and speaker is not None:
         policy = _policy(connection, incoming.project_id, speaker, settings)
@@ -107,7 +118,7 @@ def came(
         arrival=arrived,
         place=place,
         key=key,
-        kept=None if key is None else find(connection, key, now),
+        kept=kept,
         allowed=_is_allowed(settings, incoming, speaker, policy),
         sender=_sender(settings, incoming, source, policy),
         found=found,

@@ -234,6 +234,37 @@ def test_a_lane_that_moved_knows_its_messages(direct: Gateway) -> None:
     assert users(direct.chat()) == ["Hello", "Hello"]
 
 
+def test_a_message_is_known_when_more_is_known_of_its_place(direct: Gateway) -> None:
+    hidden = {"platform": "whatsapp", "chat_id": "999999999999999@lid"}
+    person = Gateway(direct.client, direct.harnesses, hidden)
+    first = person.said("Hello", "1")
+    known = {"whatsapp": {"999999999999999@lid": ["15551234567"]}}
+    assert direct.client.put("/lanes/aliases", json=known).status_code == 200
+
+    before = person.said("Hello", "1")  # the lane has its older name yet
+    assert person.say("Bye", "1").json()["code"] == "message-exists"
+    moved = person.said("Bye", "2")
+    again = person.said("Hello", "1")
+
+    assert [each["turn_id"] for each in (before, again)] == [first["turn_id"]] * 2
+    assert (moved["lane_reason"], moved["session_id"]) == ("recovered", first["session_id"])
+    assert users(person.chat()) == ["Hello", "Bye"]
+
+
+def test_a_message_of_another_workspace_is_another_one(direct: Gateway) -> None:
+    nowhere = Gateway(direct.client, direct.harnesses, {"platform": "slack", "chat_id": "D1"})
+    one, other = (
+        Gateway(direct.client, direct.harnesses, {**nowhere.source, "scope_id": scope})
+        for scope in ("T1", "T2")
+    )
+    first = nowhere.said("Hello", "1")
+    assert one.said("Hello", "1")["turn_id"] == first["turn_id"]
+    one.said("Bye", "2")
+
+    assert one.said("Hello", "1")["turn_id"] == first["turn_id"]
+    assert other.said("Hello", "1")["session_id"] != first["session_id"]
+
+
 def test_who_may_not_speak_leaves_nothing(direct: Gateway, group: Gateway) -> None:
     client = direct.client
     allow = {"lanes": {"allowed_users": {"telegram": ["42"]}}}
