@@ -1,6 +1,7 @@
 """Fixtures that any test may ask for: a fresh database on each of the two engines."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +31,8 @@ NewDatabase = Callable[[DatabaseKind], str]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Measure the core if that is asked for, in each process that runs tests."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's job in the background has
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if (data_file := os.environ.get(MEASURE)) and not config.getoption("numprocesses", None):
         config.pluginmanager.register(Measuring(data_file))
 
