@@ -10,18 +10,16 @@ from api.body import Body, json_of, read_body
 from api.dependencies import ExpectedVersion, From, Log, Session
 from api.lineage_shapes import lineage_shape
 from api.paging import DEFAULT_LIMIT, KEY, Cursor, Limit, cursor, place_of, whole
-from api.routes.sessions import kept_session, session_answer
-from api.writing import Key, Once, Written, once, replay_headers
+from api.routes.sessions import made_once
+from api.writing import Key, Once
 from domain.raw_json import dumped
 from infrastructure.command_handler import Target
 from infrastructure.forking import ForkRequest, fork
 from infrastructure.reading.lineages import ancestors, children
 from infrastructure.reading.sessions import session_head
-from infrastructure.runner import Attempt
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions/{session_id}", tags=["history"])
 MEDIA: Final = "application/json"
-_CREATED: Final = 201
 
 
 class ForkBody(Body):
@@ -46,7 +44,7 @@ class ForkBody(Body):
 
 @router.post(
     "/fork",
-    status_code=_CREATED,
+    status_code=201,
     openapi_extra=json_of(ForkBody, {"at_turn": "turn-1", "title": "Another way"}),
     responses={200: {"description": "The same fork was made before."}},
 )
@@ -74,23 +72,10 @@ async def fork_session(
         expected_version=version,
     )
     child = Target(project_id=target.project_id, session_id=wanted.session_id)
-
-    def write(attempt: Attempt) -> tuple[tuple[Target, bool], Written]:
-        created = fork(log.handler, attempt, target, wanted, caller)
-        result = dumped({"session_id": child.session_id})
-        return (child, created), Written(status=_CREATED if created else 200, result=result)
-
     identity = Once(project_id=target.project_id, key=key, request=request, body=body.raw)
-    (made, created), replayed = await once(
-        log,
-        identity,
-        write,
-        lambda _, kept: (kept_session(target.project_id, kept), kept.status == _CREATED),
+    return await made_once(
+        log, identity, child, lambda attempt: fork(log.handler, attempt, target, wanted, caller)
     )
-    answer = await session_answer(log, made, status=_CREATED if created else 200)
-    answer.headers.update(replay_headers(replayed=replayed))
-    answer.headers["Location"] = f"/v1/projects/{made.project_id}/sessions/{made.session_id}"
-    return answer
 
 
 @router.get("/lineage")

@@ -1,6 +1,6 @@
 """Sessions: open, list, read, change, restore; how they go is told in `deleting`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Annotated, Final, Literal
 from uuid import uuid4
@@ -55,6 +55,7 @@ from infrastructure.spawning import placed
 
 router = APIRouter(prefix="/v1/projects/{project_id}/sessions", tags=["sessions"])
 MEDIA: Final = "application/json"
+_CREATED: Final = 201
 NO_PARENT: Final = "-"  # no session is called so
 
 
@@ -74,26 +75,10 @@ async def open_session(
         raise ProblemError("invalid-value", ID_RULE, flaws=[Flaw(ID_RULE, ("session_id",))])
     target = Target(project_id=project_id, session_id=fields.session_id or uuid4().hex)
     command = open_command(fields, raw_members(body.raw))
-
-    def write(attempt: Attempt) -> tuple[tuple[Target, bool], Written]:
-        created = _open(log, attempt, target, command, caller)
-        result = dumped({"session_id": target.session_id})
-        return (target, created), Written(status=201 if created else 200, result=result)
-
     identity = Once(project_id=project_id, key=key, request=request, body=body.raw)
-    (opened, created), replayed = await once(
-        log,
-        identity,
-        write,
-        lambda _, kept: (
-            kept_session(project_id, kept),
-            kept.status == 201,  # noqa: PLR2004
-        ),
+    return await made_once(
+        log, identity, target, lambda attempt: _open(log, attempt, target, command, caller)
     )
-    answer = await session_answer(log, opened, status=201 if created else 200)
-    answer.headers.update(replay_headers(replayed=replayed))
-    answer.headers["Location"] = f"/v1/projects/{project_id}/sessions/{opened.session_id}"
-    return answer
 
 
 @router.get("")
@@ -276,7 +261,27 @@ async def session_answer(
     )
 
 
-def kept_session(project_id: str, kept: Kept) -> Target:
+async def made_once(
+    log: Turnlog, identity: Once, target: Target, make: Callable[[Attempt], bool]
+) -> Response:
+    """Return the session that `make` makes, which tells if it is new; or that made before."""
+
+    def write(attempt: Attempt) -> tuple[tuple[Target, bool], Written]:
+        created = make(attempt)
+        result = dumped({"session_id": target.session_id})
+        return (target, created), Written(status=_CREATED if created else 200, result=result)
+
+    def again(_: Attempt, kept: Kept) -> tuple[Target, bool]:
+        return _kept(target.project_id, kept), kept.status == _CREATED
+
+    (made, created), replayed = await once(log, identity, write, again)
+    answer = await session_answer(log, made, status=_CREATED if created else 200)
+    answer.headers.update(replay_headers(replayed=replayed))
+    answer.headers["Location"] = f"/v1/projects/{made.project_id}/sessions/{made.session_id}"
+    return answer
+
+
+def _kept(project_id: str, kept: Kept) -> Target:
     """Return the session that a request made when it came first."""
     found = without_raw(RawJson(kept.result))
     assert isinstance(found, dict)  # noqa: S101 - written by whoever made it
