@@ -13,6 +13,12 @@ from domain.raw_json import RawJson
 from domain.rewinding import ONE_TARGET
 
 TARGETS: Final = ("turns", "to_turn", "before_message", "to_version")
+InterruptFirst = Annotated[
+    StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
+]
+DryRun = Annotated[
+    StrictBool, Field(description="Whether nothing is done, only what it would do is told.")
+]
 
 
 class HeadBody(Body):
@@ -47,9 +53,7 @@ class RewindFields(Body):
             description="All that began after this version, which lies between turns.",
         ),
     ] = None
-    interrupt: Annotated[
-        StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
-    ] = False
+    interrupt: InterruptFirst = False
 
     def command(self, *at: str, claim: c.HeadClaim | None = None, asked: bool = False) -> c.Rewind:
         """Return the command; `asked` if it is part of a batch.
@@ -76,9 +80,7 @@ class RewindFields(Body):
 class RewindBody(RewindFields):
     """Which turns go out of sight."""
 
-    dry_run: Annotated[
-        StrictBool, Field(description="Whether nothing is done, only what it would do is told.")
-    ] = False
+    dry_run: DryRun = False
     head: HeadBody | None = None
 
 
@@ -89,12 +91,8 @@ class RedoBody(Body):
         StrictInt | None,
         Field(ge=1, le=2**31 - 1, description="A rewind's: what was in sight just before it."),
     ] = None
-    interrupt: Annotated[
-        StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
-    ] = False
-    dry_run: Annotated[
-        StrictBool, Field(description="Whether nothing is done, only what it would do is told.")
-    ] = False
+    interrupt: InterruptFirst = False
+    dry_run: DryRun = False
     head: HeadBody | None = None
 
     def command(self) -> c.Redo:

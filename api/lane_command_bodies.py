@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from api.body import Body
+from api.history_bodies import InterruptFirst
 from api.lane_bodies import BeginningBody, SourceField
 from api.lane_commanding import MessageId
 from api.problems import Flaw, ProblemError
@@ -119,9 +120,7 @@ class UndoBody(Body):
     turns: Annotated[
         StrictInt, Field(description="So many, or all there are; less than one counts as one.")
     ] = 1
-    interrupt: Annotated[
-        StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
-    ] = False
+    interrupt: InterruptFirst = False
     message_id: MessageId = None
 
 
@@ -132,16 +131,12 @@ class LaneRedoBody(Body):
         StrictInt | None,
         Field(ge=1, le=2**31 - 1, description="A rewind's; the newest one's, if absent."),
     ] = None
-    interrupt: Annotated[
-        StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
-    ] = False
+    interrupt: InterruptFirst = False
     message_id: MessageId = None
 
 
 class RetryBody(Body):
     """Whether it is said again although a turn runs."""
 
-    interrupt: Annotated[
-        StrictBool, Field(description="Whether a turn that runs is interrupted for it.")
-    ] = False
+    interrupt: InterruptFirst = False
     message_id: MessageId = None
