@@ -197,32 +197,42 @@ def _judged(cut_off: CutOff, lane_id: str, lane: Lane, pending: Pending, known: 
 
 
 def _pending_of_session(row: Any) -> Pending:  # noqa: ANN401 - a row of marks
-    return Pending(
-        session_id=row.at_session_id,
+    return _pending(
+        row,
         lane_id=row.turn_lane_id,
-        reason=row.head_resume_reason,
-        marked_at=row.head_resume_at,
-        status=row.head_status,
-        is_suspended=bool(row.head_suspended),
-        is_running=row.head_turn_id is not None,
-        waits=row.head_queued > 0,
+        mark=(row.head_resume_reason, row.head_resume_at),
         is_newest=row.turn_number is not None and row.turn_number == row.newest_number,
-        is_hosted=_is_hosted(row),
     )
 
 
 def _pending_of_lane(row: Any) -> Pending:  # noqa: ANN401 - a row of marks
     before = row.turn_started_at is not None and row.turn_started_at <= row.resume_at
+    return _pending(
+        row,
+        lane_id=row.lane_id,
+        mark=(row.resume_reason, row.resume_at),
+        is_newest=before and row.turn_status in {"failed", "interrupted"},
+    )
+
+
+def _pending(
+    row: Any,  # noqa: ANN401 - a row of marks
+    *,
+    lane_id: str | None,
+    mark: tuple[str, int],
+    is_newest: bool,
+) -> Pending:
+    reason, marked_at = mark
     return Pending(
         session_id=row.at_session_id,
-        lane_id=row.lane_id,
-        reason=row.resume_reason,
-        marked_at=row.resume_at,
+        lane_id=lane_id,
+        reason=reason,
+        marked_at=marked_at,
         status=row.head_status,
         is_suspended=bool(row.head_suspended),
         is_running=row.head_turn_id is not None,
         waits=row.head_queued > 0,
-        is_newest=before and row.turn_status in {"failed", "interrupted"},
+        is_newest=is_newest,
         is_hosted=_is_hosted(row),
     )
 
