@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from tests.api.batches import (
     Json,
@@ -23,6 +21,7 @@ from tests.api.batches import (
     turn,
     types_of,
 )
+from tests.api.breaking import FAIL, change
 from tests.api.serving import PATIENCE_S, Served
 from tests.faults.forked import forked
 
@@ -55,27 +54,15 @@ def call_ids(client: httpx.Client, form: str) -> tuple[list[str], list[str]]:
     return ids, closed
 
 
-_FAIL = (
-    "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$ BEGIN RAISE EXCEPTION 'disk' USING ERRCODE = 'io_error'; END $$"
-)
 _BEFORE = "CREATE TRIGGER bodies_fail BEFORE INSERT ON bodies"
 FAILS = {
     "sqlite": [f"{_BEFORE} BEGIN SELECT RAISE(ABORT, 'disk'); END"],
-    "postgresql": [_FAIL, f"{_BEFORE} EXECUTE FUNCTION fail()"],
+    "postgresql": [FAIL, f"{_BEFORE} EXECUTE FUNCTION fail()"],
 }
 WORKS = {
     "sqlite": ["DROP TRIGGER bodies_fail"],
     "postgresql": ["DROP TRIGGER bodies_fail ON bodies"],
 }
-
-
-def change(server: Served, statements: list[str]) -> None:
-    """Change the database behind the server's back."""
-    engine = create_engine(server.database_url, poolclass=NullPool)
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
 
 
 def test_a_result_whose_saving_failed_once_is_there_once_after_the_retry(

@@ -2,8 +2,6 @@
 
 import httpx
 import pytest
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from tests.api.batches import (
     Json,
@@ -19,6 +17,7 @@ from tests.api.batches import (
     started,
     types_of,
 )
+from tests.api.breaking import FAIL, change
 from tests.api.serving import Served
 
 
@@ -115,16 +114,12 @@ def test_a_call_is_on_record_while_it_waits_and_a_pair_once_it_was_approved(
     assert (calls(client), results(client)) == ([("x", "completed")], [("x", "moved")])
 
 
-_FAIL = (
-    "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$ BEGIN RAISE EXCEPTION 'disk' USING ERRCODE = 'io_error'; END $$"
-)
 FAILS = {
     "sqlite": [
         "CREATE TRIGGER heads_fail BEFORE UPDATE ON heads BEGIN SELECT RAISE(ABORT, 'disk'); END"
     ],
     "postgresql": [
-        _FAIL,
+        FAIL,
         "CREATE TRIGGER heads_fail BEFORE UPDATE ON heads EXECUTE FUNCTION fail()",
     ],
 }
@@ -132,14 +127,6 @@ WORKS = {
     "sqlite": ["DROP TRIGGER heads_fail"],
     "postgresql": ["DROP TRIGGER heads_fail ON heads"],
 }
-
-
-def change(server: Served, statements: list[str]) -> None:
-    """Change the database behind the server's back."""
-    engine = create_engine(server.database_url, poolclass=NullPool)
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
 
 
 def test_a_head_that_could_not_move_leaves_no_event_and_the_error_joins_its_call(

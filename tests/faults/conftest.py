@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.cluster import Cluster, own_cluster
+from tests.faults.forked import Forked, forked
 from tests.faults.hosting import Forking, Servers, forking, servers_of
 
 
@@ -36,3 +37,10 @@ def servers(forking_process: Forking, database_url: str, tmp_path: Path) -> Iter
     """What starts real servers of a database, on each of the two engines in turn."""
     with servers_of(forking_process, tmp_path, database_url) as servers:
         yield servers
+
+
+@pytest.fixture
+def processes(database_url: str) -> Iterator[Forked]:
+    """What starts processes of a database, on each of the two engines in turn."""
+    with forked(database_url) as processes:
+        yield processes

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Event
 
+import httpx
 from sqlalchemy import Connection, make_url
 
 from api.serving import Server
@@ -133,6 +134,12 @@ def forked(url: str) -> Generator[Forked]:
         yield processes
     finally:
         processes.start("end")
+
+
+def client_of(port: int) -> httpx.Client:
+    """Return a client of the default project of a process that serves."""
+    base = f"http://127.0.0.1:{port}/v1/projects/default"
+    return httpx.Client(base_url=base, timeout=30, verify=False)  # noqa: S501
 
 
 @cache

@@ -9,7 +9,7 @@ import pytest
 
 from infrastructure import tables as t
 from infrastructure.followers.stepping import BATCH
-from tests.faults.forked import Forked, forked
+from tests.faults.forked import Forked
 from tests.infrastructure.followers.watching import (
     begun,
     following,
@@ -32,12 +32,6 @@ BEFORE = BATCH
 def store(database_url: str) -> Iterator[Store]:
     with opened(database_url) as store:
         yield store
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
 
 
 def write(store: Store, session_id: str, first: int, last: int) -> None:

@@ -2,31 +2,18 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from random import Random
 from threading import Event, Thread
 
 import httpx
-import pytest
 
 from infrastructure.rebuilding import rebuild
 from tests.api.batches import append, batch, events_of, started, turn
-from tests.faults.forked import Forked, forked
+from tests.faults.forked import Forked, client_of
 from tests.infrastructure.writing import opened
 
 KILLS = 8
 LATEST_S = 0.05
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
-
-
-def client_of(port: int) -> httpx.Client:
-    base = f"http://127.0.0.1:{port}/v1/projects/default"
-    return httpx.Client(base_url=base, timeout=30, verify=False)  # noqa: S501
 
 
 def edit_until_killed(port: int, sequence: int, promised: list[int]) -> None:

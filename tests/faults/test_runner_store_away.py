@@ -3,20 +3,19 @@
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 from time import monotonic
 
 import httpx
-import pytest
 
 from tests.api.batches import Json, event, said
 from tests.api.runners import Runner, known, user
 from tests.api.serving import Served, served
 from tests.faults.cluster import Cluster
-from tests.faults.forked import Forked, forked
+from tests.faults.forked import Forked
 
 PATIENCE_S = 60.0
 AWAY_S = 10.0
@@ -104,12 +103,6 @@ def _keep_running(cluster: Cluster, server: Served) -> None:
             running.result()
         assert set(loop.refusals) == {(503, "database-unavailable", "retry")}
         assert_nothing_is_lost(client, loop)
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
 
 
 def at(port: int) -> httpx.Client:

@@ -16,7 +16,7 @@ from tests.api.serving import Served
 from tests.api.serving import served as server_of
 from tests.api.streams import Frame, frames, until_synced
 from tests.databases import DatabaseKind
-from tests.faults.forked import Forked, forked
+from tests.faults.forked import Forked
 
 EVENTS = 4_000
 SAID = "x" * 2_000
@@ -73,12 +73,6 @@ def _without_chunks(body: bytes) -> bytes:
         held += rest[:length]
         body = rest[length + 2 :]
     return held
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
 
 
 def memory_mb(pid: int, name: str) -> int:

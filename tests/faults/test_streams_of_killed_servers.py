@@ -2,30 +2,17 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import suppress
 
 import httpx
-import pytest
 
 from tests.api.batches import append, batch, event
 from tests.api.streams import Frame, frames, until_synced
-from tests.faults.forked import Forked, forked
+from tests.faults.forked import Forked, client_of
 
 STREAMS = ("/sessions/s/events/stream", "/events/stream")
 BATCHES = 8
 EVENTS = 5
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
-
-
-def client_of(port: int) -> httpx.Client:
-    base = f"http://127.0.0.1:{port}/v1/projects/default"
-    return httpx.Client(base_url=base, timeout=30, verify=False)  # noqa: S501
 
 
 def write(client: httpx.Client, number: int) -> None:

@@ -27,7 +27,7 @@ from tests.api.batches import (
     started,
     types_of,
 )
-from tests.faults.forked import LOOK_S, Forked, forked
+from tests.faults.forked import LOOK_S, Forked
 
 PATIENCE_S = 60.0
 ROUNDS = 5
@@ -69,12 +69,6 @@ def wait_for(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert monotonic() < deadline
         Event().wait(0.05)
-
-
-@pytest.fixture
-def processes(database_url: str) -> Iterator[Forked]:
-    with forked(database_url) as processes:
-        yield processes
 
 
 @pytest.fixture
