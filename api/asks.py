@@ -4,9 +4,10 @@ The same for `POST /turns` and `POST /dispatch`: messages in any form that a com
 answers, what the caller believes the history to be, and what is to be done about each obstacle.
 """
 
+from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 from uuid import uuid4
 
 from pydantic import Field, StrictBool
@@ -151,6 +152,30 @@ async def read_ask(
         return replace(read, prior=looked_at(connection, target, read.prior, rewind=rewind))
 
     return await log.read(look, long=len(body.raw) > SHORT)
+
+
+async def check_ask(body: RawBody) -> None:
+    """See to it that a request could be one for a turn, in whichever session.
+
+    Raises:
+        Refusal: it is none of the five shapes, or a message is none, and where.
+    """
+    if len(body.raw) > SHORT:
+        await to_thread(_check, body)
+    else:
+        _check(body)
+
+
+def _check(body: RawBody) -> None:
+    members = body.value if isinstance(body.value, dict) else {}
+    form = cast("Form | None", members.get("format"))
+    _read(
+        said=(_list(members.get("messages")), _list(members.get("answers")), form),
+        unanswered=lambda: True,
+        decide=lambda _: (),
+        rewind=members.get("rewind") is not None,
+        turn=(uuid4().hex, NOWHERE),
+    )
 
 
 class WaitingBody(TurnBody):

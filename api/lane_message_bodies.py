@@ -20,7 +20,7 @@ from domain.identifiers import is_name, is_readable
 from domain.json_text import JsonValue, dump, parse, raw_members
 from domain.lanes.inert import prefixed
 from domain.lanes.source import ID_LIMIT
-from domain.refusals import InvalidValue
+from domain.refusals import InvalidValue, Refusal
 from infrastructure.hosting.requests import FILES
 from infrastructure.lanes.messages import Incoming, Sender
 from projections.comparing.forms import form_of
@@ -124,7 +124,7 @@ class PassedOn:
         """
         self._raw: Final = raw_members(body.raw)
         said = body.value if isinstance(body.value, dict) else {}
-        self._messages: Final = _messages(said)
+        self._given, self._messages = _messages(said)
         given = said.get("format")
         self._form: Final = given if isinstance(given, str) else form_of(self._messages)
         source = source_in(body, "source") if fields.source is not None else None
@@ -145,6 +145,13 @@ class PassedOn:
             beginning=beginning_of(body, fields.open),
         )
 
+    def placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal of the request for a turn, with its place in what was passed on."""
+        first, rest = refusal.at[:2], refusal.at[2:]
+        if first == ("messages", 0) and self._given != "messages":
+            refusal.at = (self._given, *(rest[1:] if rest[:1] == ("content",) else rest))
+        return refusal
+
     def request(self, message_id: str | None, sender: Sender | None, **more: JsonValue) -> RawBody:
         """Return the request for a turn that it is; what was sent is in it as it was sent.
 
@@ -160,17 +167,18 @@ class PassedOn:
         return RawBody(b"{%b}" % raw, parse(b"{%b}" % raw))
 
 
-def _messages(said: dict[str, JsonValue]) -> Sequence[JsonValue]:
+def _messages(said: dict[str, JsonValue]) -> tuple[str, Sequence[JsonValue]]:
+    """Return the member that tells what was said, and that as messages."""
     given = [name for name in _SAYING if said.get(name) not in (None, [])]
     if len(given) > 1:
         detail = "what was said is `text`, or `content`, or `messages`"
         raise ProblemError("invalid-value", detail, flaws=[Flaw(detail, (given[1],))])
     if not given:
-        return ()
+        return "messages", ()
     what = said[given[0]]
     if given[0] == "messages":
-        return what if isinstance(what, list) else ()
-    return [{"role": "user", "content": what}]
+        return "messages", what if isinstance(what, list) else ()
+    return given[0], [{"role": "user", "content": what}]
 
 
 def check_message_id(found: str | None, name: str = "message_id") -> None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from fastapi import Response
 from sqlalchemy import Connection
 
+from api.asks import check_ask
 from api.body import RawBody
 from api.errors import retry
 from api.lane_message_bodies import PassedOn
@@ -19,6 +20,7 @@ from api.problems import ProblemError
 from api.shapes import Shape
 from api.writing import replay_headers
 from domain.json_text import JsonValue
+from domain.lanes.resolving import goes_on
 from domain.raw_json import dumped
 from domain.refusals import (
     MessageExists,
@@ -30,6 +32,7 @@ from domain.refusals import (
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.before import CameBefore
+from infrastructure.hosting.hosts import Hosting
 from infrastructure.idempotency import IdempotencyKey, KeyReused
 from infrastructure.lanes.lookup import FoundLane
 from infrastructure.lanes.messages import Came, came, id_in_session
@@ -143,6 +146,21 @@ async def passing_of(
         raise not_allowed()
     before = None if found.kept is None else CameBefore(found.kept)
     return Passing(log, caller, passed, found, resolved, before)
+
+
+async def check_opening(passing: Passing, hosting: Hosting | None = None) -> None:
+    """See to it that no session is opened for what can be no turn; `hosting` is what would run it.
+
+    Raises:
+        Refusal: it can be none, and where.
+    """
+    found = passing.came.found
+    if passing.resolved is not None or (found is not None and goes_on(found.lane, found.standing)):
+        return
+    await check_ask(request_of(passing, None))
+    config = passing.passed.incoming.beginning.config
+    if hosting is not None and config is not None:
+        hosting.check(config, "open", "config")
 
 
 def not_allowed() -> ProblemError:

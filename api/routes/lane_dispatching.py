@@ -11,6 +11,7 @@ from api.lane_passing import (
     GONE,
     Passing,
     as_it_is,
+    check_opening,
     gone,
     members_again,
     of_lane,
@@ -28,7 +29,7 @@ from api.routes.lanes import LaneId
 from api.runnable import begins_a_run
 from api.shapes import Shape
 from api.writing import Key, Once
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchSession, Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Address
@@ -105,11 +106,15 @@ async def _dispatch(
                 return None
             raise of_lane(problem, members) from None
 
-    if fields.dry_run:
-        return await as_it_is(passing, decide)
-    if passing.before is not None and fields.carry_out:
-        return await _dispatched_before(passing, passing.before)
-    return await resolved_for(passing, decide)
+    try:
+        if fields.dry_run:
+            return await as_it_is(passing, decide)
+        if passing.before is not None and fields.carry_out:
+            return await _dispatched_before(passing, passing.before)
+        await check_opening(passing)
+        return await resolved_for(passing, decide)
+    except Refusal as refusal:
+        raise passed.placed(refusal) from None
 
 
 async def _dispatched_before(passing: Passing, before: CameBefore) -> Response:

@@ -15,6 +15,7 @@ from api.lane_message_bodies import LaneMessageBody, LaneQueueBody, PassedOn
 from api.lane_passing import (
     GONE,
     Passing,
+    check_opening,
     gone,
     members_again,
     of_lane,
@@ -33,7 +34,7 @@ from api.shapes import Shape
 from api.writing import Key, Once
 from domain.dispatch.outcomes import Refuse
 from domain.json_text import JsonValue
-from domain.refusals import NoSuchSession
+from domain.refusals import NoSuchSession, Refusal
 from infrastructure.command_handler import Caller, Target
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Address
@@ -160,7 +161,11 @@ async def passed_on(
     if passing.before is not None:
         said = await _said_before(passing, hosting, passing.before)
     else:
-        said = await _said(passing, hosting, runs=runs, default=_IN_LINE if queues else _WAITS)
+        default = _IN_LINE if queues else _WAITS
+        try:
+            said = await _said(passing, hosting, runs=runs, default=default)
+        except Refusal as refusal:
+            raise passed.placed(refusal) from None
     target, took, members = said
     accept, prefer = how
     try:
@@ -183,6 +188,7 @@ async def _said(
         went = isinstance(took.decision, Refuse) and took.decision.code in GONE
         return None if went else Said(target, took, members)
 
+    await check_opening(passing, hosting if runs else None)
     said = await resolved_for(passing, take)
     session_id = said.took.session_id
     if session_id in {None, said.target.session_id}:

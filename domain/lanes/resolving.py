@@ -152,6 +152,12 @@ def has_ended(standing: Standing) -> bool:
     return standing.status == "archived" and standing.ended_because not in ACCIDENTAL
 
 
+def goes_on(lane: Lane, standing: Standing) -> bool:
+    """Tell whether the lane's session is the one for what comes next, unless another is forced."""
+    lost = lane.status == "moved" or not lane.session_id
+    return not lost and not is_suspended(lane, standing) and not has_ended(standing)
+
+
 def can_be_ended(standing: Standing) -> bool:
     """Tell whether a session that a lane leaves is put away: nothing runs, and no lane has it."""
     idle = not standing.is_running and not standing.is_shared

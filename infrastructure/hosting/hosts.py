@@ -12,6 +12,7 @@ from domain import commands as c
 from domain import events as e
 from domain.dispatch.outcomes import Refuse
 from domain.keys import Keys, keys
+from domain.raw_json import RawJson
 from domain.refusals import (
     InputStarted,
     NoSuchSession,
@@ -34,7 +35,7 @@ from infrastructure.hosting.live import Live
 from infrastructure.hosting.overhearing import Overhearing
 from infrastructure.hosting.queueing import PASSING, Waiting, next_input
 from infrastructure.hosting.recovery import Recovery
-from infrastructure.hosting.seeds import UNANSWERED
+from infrastructure.hosting.seeds import UNANSWERED, json_of
 from infrastructure.hosting.steered import Read, next_steered
 from infrastructure.hosting.taking import Taking
 from infrastructure.hosting.took import Took
@@ -63,6 +64,7 @@ class Hosting:
         self._read: Final = read
         self._log: Final = log
         self._launching: Final = launching
+        self._configurations: Final = configurations
         self._taking: Final = Taking(log, launching, configurations)
         self.take: Final = self._taking.take
         self.before: Final = self._taking.before
@@ -77,6 +79,15 @@ class Hosting:
     def launching(self) -> Launching:
         """Return what runs the turns."""
         return self._launching
+
+    def check(self, config: RawJson, *at: str) -> None:
+        """See to it that a session of this configuration could run here.
+
+        Raises:
+            NoSuchHarness: it names a harness that is not defined here.
+        """
+        found = self._configurations.reading(json_of(config))
+        self._configurations.known(found, *at, "harness")
 
     def runs(self, target: Target, turn_id: str) -> Live | None:
         """Return a turn that runs here, by its id."""

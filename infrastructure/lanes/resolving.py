@@ -20,7 +20,7 @@ from domain.lanes.adoption import Candidate, may_adopt
 from domain.lanes.pruning import DAY_US
 from domain.lanes.resolving import Resolution, Standing
 from domain.raw_json import RawJson, dumped
-from domain.refusals import LaneDamaged, NoSuchSession, TurnInProgress
+from domain.refusals import InvalidValue, LaneDamaged, NoSuchSession, TurnInProgress
 from infrastructure.command_handler import Caller, CommandHandler, Target, mint
 from infrastructure.commit import Contended
 from infrastructure.event_log import EventLog
@@ -303,7 +303,10 @@ class Lanes:
             approval_mode=mode,
         )
         target = Target(project_id=arrival.project_id, session_id=decided.session_id)
-        self._handler.carry_out(attempt, target, [opened], caller=caller)
+        try:
+            self._handler.carry_out(attempt, target, [opened], caller=caller)
+        except InvalidValue as refusal:
+            raise refusal.inside("open") from None
 
 
 def _check_kept(connection: Connection, place: tuple[str, str]) -> None:

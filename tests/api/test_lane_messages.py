@@ -354,15 +354,35 @@ def test_a_lane_takes_no_message_of_another(direct: Gateway, group: Gateway) -> 
         ),
         ({"text": "a", "message_id": "\n"}, "/message_id"),
         ({"text": "a", "revision": -1}, "/revision"),
-        ({"text": " "}, None),
+        ({"text": " "}, "/text"),
+        ({"content": [{"type": "text", "text": 7}]}, "/content/0/text"),
+        ({"messages": [{"role": "user", "content": ""}]}, "/messages/0"),
         ({"words": "a"}, "/words"),
-        ({}, None),
+        ({}, "/messages"),
+        ({"text": "a", "open": {"config": {"harness": "none"}}}, "/open/config/harness"),
+        ({"text": "a", "open": {"title": " "}}, "/open/title"),
     ],
 )
-def test_what_is_no_message_is_refused(direct: Gateway, body: Json, pointer: str | None) -> None:
+def test_what_is_no_message_is_refused_and_leaves_nothing(
+    direct: Gateway, body: Json, pointer: str
+) -> None:
     answer = direct.post(body)
     assert answer.status_code == 422, answer.text
-    assert pointer in {None, answer.json()["errors"][0]["pointer"]}
+    assert answer.json()["errors"][0]["pointer"] == pointer
+    assert direct.client.get("/lanes").json()["items"] == []
+    assert direct.client.get("/sessions").json()["items"] == []
+
+
+def test_what_is_no_message_leaves_a_suspended_lane_as_it_is(direct: Gateway) -> None:
+    first = direct.said("Hello")
+    lane = f"/lanes/{first['lane_id']}"
+    assert direct.client.post(f"{lane}/suspend", json={"reason": "stuck"}).status_code == 200
+    assert direct.say(" ").status_code == 422
+    assert direct.say(" ", run=False).status_code == 422
+    runner = {"text": " ", "owner": "runner-1"}
+    assert direct.post(runner, to="/lanes/dispatch").json()["errors"][0]["pointer"] == "/text"
+    assert direct.client.get(lane).json()["session_id"] == first["session_id"]
+    assert direct.said("Bye")["lane_reason"] == "suspended"
 
 
 def test_a_gate_of_the_chat_is_answered_once_by_the_message_that_answers(direct: Gateway) -> None:

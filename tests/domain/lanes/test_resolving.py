@@ -10,6 +10,7 @@ from domain.lanes.resolving import (
     ACCIDENTAL,
     Resolution,
     Standing,
+    goes_on,
     has_ended,
     is_resume_pending,
     moved,
@@ -43,6 +44,17 @@ def test_a_lane_keeps_its_session_and_nothing_is_recorded() -> None:
     found = resolved(LANE, OPEN)
     assert found == Resolution("old", "existing")
     assert not found.writes
+
+
+@pytest.mark.parametrize("status", ["open", "moved", "pruned"])
+@pytest.mark.parametrize("session_id", ["old", ""])
+@pytest.mark.parametrize("reason", [None, "stuck"])
+@pytest.mark.parametrize("standing", [OPEN, OPEN._replace(status="deleted")])
+def test_a_lane_goes_on_exactly_where_nothing_is_opened(
+    status: LaneStatus, session_id: str, reason: str | None, standing: Standing
+) -> None:
+    lane = LANE._replace(status=status, session_id=session_id, suspended_reason=reason)
+    assert goes_on(lane, standing) is not resolved(lane, standing).created
 
 
 def test_what_can_be_gone_on_with_keeps_its_session_and_its_mark() -> None:
