@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 
-const STATES = { moved: "moved elsewhere", pruned: "given up" };
+const STATES = { moved: "moved elsewhere", pruned: "given up", purged: "purged" };
 
 /** Return the marks of a lane, in words. */
 export function laneMarks(lane) {
@@ -104,6 +104,7 @@ const SENTENCES = {
   ],
   "lane-pinned": ({ pinned }) => (pinned ? "The lane was pinned: it is kept." : "The lane was pinned no more."),
   "lane-pruned": () => "The lane was given up, as nothing had come for long.",
+  "lane-purged": () => "What was known of the lane was destroyed.",
 };
 
 /** Return what a fact says; `links` makes links of the ids of a `session` and of a `lane`. */

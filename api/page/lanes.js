@@ -2,15 +2,13 @@
 //
 // The server finds lanes by their whole key; by a part of a text they are found here, in what it lists.
 
-import { address, isAborted, Problem, read } from "./api.js";
-import { byId, el, fill, number, oneLine, put, time } from "./dom.js";
-import { latest } from "./latest.js";
+import { address, read } from "./api.js";
+import { byId, el, number, oneLine, put, time } from "./dom.js";
 import { laneMarks } from "./lane_words.js";
-import { followProject, OF_LANES } from "./live.js";
-import { complain, settle } from "./notices.js";
+import { listing, PAGE, picked, whenGiven } from "./listing.js";
+import { OF_LANES } from "./live.js";
 import { hashOf, lanePlace } from "./place.js";
 
-const PAGE = 50;
 const LARGE_PAGE = 200;
 const LOOKED_AT_ONCE = 1_000;
 
@@ -27,57 +25,24 @@ export function laneList(go) {
   const list = byId("lanes");
   const more = byId("lanes-more");
   let place = null;
-  let following = null;
-  let followed = null;
-  let stopLive = () => {};
   let begun = false;
 
-  const load = latest(async (cursor, signal) => {
-    const { project, q } = place;
-    try {
-      const page = await (q ? found(place, cursor, signal) : listed(place, { cursor, limit: PAGE }, signal));
-      if (signal.aborted) return;
-      settle();
+  const lanes = listing(list, more, async (cursor, signal) => {
+    const here = place;
+    const page = await (here.q ? found(here, cursor, signal) : listed(here, { cursor, limit: PAGE }, signal));
+    const rows = () => {
       for (const lane of page.items) offer(form.elements.platform, lane.platform);
-      const focused = document.activeElement?.closest("#lanes a")?.getAttribute("href");
-      if (cursor === null) fill(list);
-      put(list, page.items.map((lane) => row(project, lane)));
-      if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
-      following = page.next_cursor;
-      if (list.childElementCount === 0) put(list, empty(place, page));
-      more.hidden = following === null;
-    } catch (error) {
-      if (isAborted(error)) return;
-      if (!(error instanceof Problem)) throw error;
-      fill(list);
-      more.hidden = true;
-      complain(error);
-    }
-  });
-
-  /** Read the list again when it may be another, unless a reader is somewhere down in it. */
-  const followNow = () => {
-    if (followed === place.project) return;
-    stopLive();
-    followed = place.project;
-    const again = () => {
-      // A search that has not seen all lanes would begin anew each time.
-      if (list.childElementCount <= PAGE && (!place.q || following === null)) load(null);
+      return page.items.map((lane) => row(here.project, lane));
     };
-    stopLive = followProject(place.project, again, { types: OF_LANES });
-  };
+    return { next_cursor: page.next_cursor, rows, nothing: () => empty(here, page) };
+  });
 
   const choose = () => {
     const given = new FormData(form);
-    const pick = (name, usual) => (given.get(name) === usual ? null : given.get(name));
-    go({ q: given.get("q").trim() || null, platform: pick("platform", ""), status: pick("status", "open") }, "find");
+    const platform = picked(given, "platform", "");
+    go({ q: given.get("q").trim() || null, platform, status: picked(given, "status", "open") }, "find");
   };
-  form.addEventListener("input", choose);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    choose();
-  });
-  more.addEventListener("click", () => load(following));
+  whenGiven(form, choose);
   for (const name of PLATFORMS) offer(form.elements.platform, name);
 
   return {
@@ -92,14 +57,11 @@ export function laneList(go) {
       if (place.platform) offer(form.elements.platform, place.platform);
       form.elements.platform.value = place.platform ?? "";
       form.elements.status.value = place.status ?? "open";
-      load(null);
-      followNow();
+      lanes.load();
+      // A search that has not seen all lanes would begin anew each time.
+      lanes.follow(place.project, { mayChange: ({ isWhole }) => !place.q || isWhole, types: OF_LANES });
     },
-    hide() {
-      load.stop();
-      stopLive();
-      followed = null;
-    },
+    hide: lanes.stop,
   };
 }
 

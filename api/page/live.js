@@ -40,6 +40,7 @@ export const OF_LANES = [
   "lane-moved",
   "lane-pinned",
   "lane-pruned",
+  "lane-purged",
   "session-renamed",
   "session-archived",
   "session-unarchived",

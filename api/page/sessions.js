@@ -1,13 +1,9 @@
 // Which sessions are there? The newest first, found by their titles or by what was said in them.
 
-import { address, isAborted, Problem, read } from "./api.js";
-import { byId, count, el, fill, put, time } from "./dom.js";
-import { latest } from "./latest.js";
-import { followProject } from "./live.js";
-import { complain, settle } from "./notices.js";
+import { address, read } from "./api.js";
+import { byId, count, el, time } from "./dom.js";
+import { listing, PAGE, picked, whenGiven } from "./listing.js";
 import { hashOf, sessionPlace } from "./place.js";
-
-const PAGE = 50;
 
 /** Wire the list of sessions; `go(change, kind)` moves the reader. Returns what shows a place. */
 export function sessionList(go) {
@@ -15,58 +11,24 @@ export function sessionList(go) {
   const list = byId("sessions");
   const more = byId("sessions-more");
   let place = null;
-  let following = null;
-  let followed = null;
-  let stopLive = () => {};
   let begun = false;
 
-  const load = latest(async (cursor, signal) => {
+  const sessions = listing(list, more, async (cursor, signal) => {
     const { project, q, in: where, status } = place;
     const words = where === "messages" && q;
     const query = words ? { q, limit: PAGE, cursor } : { title: q, status, limit: PAGE, cursor };
     const path = words ? "/search" : "/sessions";
-    try {
-      const page = await read(address({ project }, path, query), signal);
-      if (signal.aborted) return;
-      settle();
-      const rows = page.items.map((item) => (words ? hit(project, item) : row(project, item)));
-      const focused = document.activeElement?.closest("#sessions a")?.getAttribute("href");
-      if (cursor === null) fill(list);
-      put(list, rows);
-      if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
-      if (list.childElementCount === 0) put(list, empty(q));
-      following = page.next_cursor;
-      more.hidden = following === null;
-    } catch (error) {
-      if (isAborted(error)) return;
-      if (!(error instanceof Problem)) throw error;
-      fill(list);
-      more.hidden = true;
-      complain(error);
-    }
+    const page = await read(address({ project }, path, query), signal);
+    const rows = () => page.items.map((item) => (words ? hit(project, item) : row(project, item)));
+    return { next_cursor: page.next_cursor, rows, nothing: () => empty(q) };
   });
-
-  /** Read the list again when it may be another, unless a reader is somewhere down in it. */
-  const followNow = () => {
-    if (followed === place.project) return;
-    stopLive();
-    followed = place.project;
-    stopLive = followProject(place.project, () => {
-      if (list.childElementCount <= PAGE && place.in !== "messages") load(null);
-    });
-  };
 
   const choose = () => {
     const given = new FormData(form);
-    const pick = (name, usual) => (given.get(name) === usual ? null : given.get(name));
-    go({ q: given.get("q").trim() || null, in: pick("in", "titles"), status: pick("status", "open") }, "find");
+    const where = picked(given, "in", "titles");
+    go({ q: given.get("q").trim() || null, in: where, status: picked(given, "status", "open") }, "find");
   };
-  form.addEventListener("input", choose);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    choose();
-  });
-  more.addEventListener("click", () => load(following));
+  whenGiven(form, choose);
 
   return {
     show(next) {
@@ -80,14 +42,10 @@ export function sessionList(go) {
       form.elements.in.value = place.in === "messages" ? "messages" : "titles";
       form.elements.status.value = place.status ?? "open";
       form.elements.status.disabled = place.in === "messages";
-      load(null);
-      followNow();
+      sessions.load();
+      sessions.follow(place.project, { mayChange: () => place.in !== "messages" });
     },
-    hide() {
-      load.stop();
-      stopLive();
-      followed = null;
-    },
+    hide: sessions.stop,
   };
 }
 
