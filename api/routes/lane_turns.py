@@ -1,6 +1,5 @@
 """What people do about the turns of a lane's session: take back, bring back, repeat, stop, wait."""
 
-from asyncio import sleep
 from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
@@ -243,7 +242,8 @@ async def _said_again(
 
     Raises:
         NothingToRetry: nothing is in sight.
-        ProblemError: who said it may not speak any more, or the history changes all the time.
+        ProblemError: who said it may not speak any more, the history changes all the time, or the
+            server stops meanwhile.
     """
     once_key = command.identity().named()
 
@@ -258,7 +258,8 @@ async def _said_again(
 
     refused_in = None
     for pause in PAUSES_S:
-        await sleep(pause)
+        if pause and not await log.pause(pause):
+            raise retry("shutting-down", "the server is stopping")
         found, last = await log.read(look)
         target = target_of(found)
         if isinstance(last, Kept):
