@@ -7,7 +7,7 @@ was parked.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, or_, select, text
+from sqlalchemy import Connection, bindparam, exists, or_, select, text
 
 from domain.dispatch.asides import (
     FACTS,
@@ -64,6 +64,19 @@ _CHILDREN: Final = Prepared(
         .limit(1)
     )
 )
+_UNHEARD: Final = Prepared(
+    lambda _: select(t.turns.c.ended_version).where(
+        t.turns.c.session_key == bindparam("session_key"),
+        t.turns.c.turn_id == bindparam("turn_id"),
+        exists().where(
+            t.events.c.session_key == t.turns.c.session_key,
+            t.events.c.version > t.turns.c.ended_version,
+            t.events.c.version <= bindparam("pin_version"),
+            t.events.c.history,
+        ),
+    )
+)
+"""The end of a turn, if the history changed after it and before its harness was parked."""
 _SINCE_PIN: Final = _moves(OWN, of_turn=True)
 _SINCE_CLAIM: Final = _moves(OF_GATES, of_turn=False)
 _STARTED: Final = "turn-started"
@@ -116,6 +129,22 @@ def kept_seats(connection: Connection, key: int) -> Sequence[Seat]:
     Those of servers that were killed stay; each was asked to go when the next was started.
     """
     return [seat_of(row) for row in _KEPT.run(connection, {"session_key": key})]
+
+
+def heard_by(connection: Connection, key: int, seat: Seat) -> Seat:
+    """Return a parked seat with a pin that has nothing of what its harness cannot have heard.
+
+    A runner may park its harness a while after the turn that it ran. What others said or did in
+    between came before the pin, but the harness knows the history as it was when its turn ended.
+    """
+    if seat.state != "idle" or seat.pin_version is None or seat.turn_id is None:
+        return seat
+    params = {"session_key": key, "turn_id": seat.turn_id, "pin_version": seat.pin_version}
+    found = _UNHEARD.run(connection, params).first()
+    if found is None:
+        return seat
+    ended = found.ended_version
+    return seat._replace(pin_version=ended, pin_history_version=ended, pin_fingerprint=None)
 
 
 def moved_since_pin(connection: Connection, key: int, head: Head, seat: Seat) -> list[Any]:

@@ -4,7 +4,7 @@ What the log knows of its seat, what whoever asks holds, and what it has to be t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from domain.configuration import differing
 from domain.dispatch.situation import Config, Lacks, Seat, SeatState
@@ -12,7 +12,12 @@ from domain.messages import Message
 from domain.state import Seat as SeatRecord
 from domain.state import State
 from infrastructure.hosting.asking import Ask, HeldSeat, Wanted
-from infrastructure.hosting.looking import aside_since_pin, kept_seats
+from infrastructure.hosting.looking import (
+    aside_since_pin,
+    heard_by,
+    kept_seats,
+    moved_since_pin,
+)
 from infrastructure.runner import Attempt
 
 _STATES: Final[dict[str, SeatState]] = {
@@ -23,7 +28,52 @@ _STATES: Final[dict[str, SeatState]] = {
 }
 
 
-def seat_of(
+class Seated(NamedTuple):
+    """The seat that a request is about, what its harness does not know, and what would tell it.
+
+    Attributes:
+        seat: The seat, with the pin of what its harness heard; None if there is none.
+        kept: All that are kept, if another than the asker's is meant.
+        moved: What happened since the pin, up to 20 facts: rows of version and type.
+        lacks: What its memory lacks.
+        asides: What it has to be told to have it all, if that will do; else nothing.
+    """
+
+    seat: SeatRecord | None
+    kept: Sequence[SeatRecord] = ()
+    moved: Sequence[Any] = ()
+    lacks: Lacks = "more"
+    asides: Sequence[Message] = ()
+
+
+def seated_in(attempt: Attempt, known: tuple[int, State], ask: Ask) -> Seated:
+    """Return the seat to look at, what its memory lacks, and what its harness has to be told.
+
+    turnlog parks its own harnesses in the commit that ends their turn. Runners that keep harnesses
+    of their own are asked to tell them anything but what is new only if they say that they do.
+    """
+    key, state = known
+    seat, kept = _seat_of(attempt, key, state, ask)
+    if seat is None or seat.pin_version is None:
+        return Seated(seat, kept)
+    held = _held(seat, ask)
+    heard = seat if ask.hosted else heard_by(attempt.connection, key, seat)
+    moved = moved_since_pin(attempt.connection, key, state.head, heard)
+    found = Seated(heard, kept, moved)
+    if not _is_as_held(seat, held):
+        return found
+    if not moved:
+        return found._replace(lacks="nothing")
+    tells = ask.hosted or ask.tells_asides
+    if not tells or held is None or held.busy or not held.alive:
+        return found
+    asides = aside_since_pin(attempt.connection, key, state.head, heard, moved)
+    if asides is None:
+        return found
+    return found._replace(lacks="asides" if asides else "nothing", asides=asides)
+
+
+def _seat_of(
     attempt: Attempt, key: int, state: State, ask: Ask
 ) -> tuple[SeatRecord | None, Sequence[SeatRecord]]:
     """Return the seat to look at, and all that are kept if another than the asker's is meant."""
@@ -34,33 +84,6 @@ def seat_of(
     kept = kept_seats(attempt.connection, key)
     mine = [seat for seat in kept if seat.owner == ask.owner]
     return next(iter(mine or kept), None), kept
-
-
-def memory_of(
-    attempt: Attempt,
-    known: tuple[int, State],
-    ask: Ask,
-    seat: SeatRecord | None,
-    moved: Sequence[Any],
-) -> tuple[Lacks, Sequence[Message]]:
-    """Return what a seat's memory lacks, and what its harness has to be told to have all of it.
-
-    Runners that keep harnesses of their own are asked to tell them anything but what is new only if
-    they say that they do.
-    """
-    held = None if seat is None else _held(seat, ask)
-    if seat is None or seat.pin_version is None or not _is_as_held(seat, held):
-        return "more", ()
-    if not moved:
-        return "nothing", ()
-    tells = ask.hosted or ask.tells_asides
-    if not tells or held is None or held.busy or not held.alive:
-        return "more", ()
-    key, state = known
-    asides = aside_since_pin(attempt.connection, key, state.head, seat, moved)
-    if asides is None:
-        return "more", ()
-    return ("asides" if asides else "nothing"), asides
 
 
 def _held(seat: SeatRecord, ask: Ask) -> HeldSeat | None:

@@ -13,7 +13,6 @@ from domain import events as e
 from domain.dispatch.kinds import WITH_PRIOR
 from domain.dispatch.situation import (
     Claim,
-    Lacks,
     Policies,
     Situation,
     Standing,
@@ -31,9 +30,9 @@ from infrastructure.hosting.answered import Answered, answered, first_gate, open
 from infrastructure.hosting.asking import Ask, Wanted
 from infrastructure.hosting.compared import Compared
 from infrastructure.hosting.holding import Holding
-from infrastructure.hosting.looking import moved_since_claim, moved_since_pin, subagents_run
+from infrastructure.hosting.looking import moved_since_claim, subagents_run
 from infrastructure.hosting.priors import compared_prior
-from infrastructure.hosting.seating import differing_facets, memory_of, seat_for, seat_of
+from infrastructure.hosting.seating import Seated, differing_facets, seat_for, seated_in
 from infrastructure.run_rows import FIND
 from infrastructure.runner import Attempt
 
@@ -66,16 +65,6 @@ class Found:
     wanted: Wanted
 
 
-class _Seated(NamedTuple):
-    """The seat that a request is about, what its harness does not know, and what would tell it."""
-
-    seat: SeatRecord | None
-    kept: Sequence[SeatRecord]
-    moved: Sequence[Any]
-    lacks: Lacks
-    asides: Sequence[Message]
-
-
 class _Seen(NamedTuple):
     """What was looked up in a session that is there, in the order in which it is.
 
@@ -86,7 +75,7 @@ class _Seen(NamedTuple):
     after: Head
     readiness: Readiness
     compared: Compared | None
-    seated: _Seated
+    seated: Seated
     wanted: Wanted
     holding: Holding
     claim: Claim
@@ -193,7 +182,7 @@ def _seen(
     answers = [answered(attempt.connection, key, state, each, now) for each in ask.answers]
     after, readiness = _after_rewind(handler, attempt, target, ask, known)
     compared = _compared(attempt, target, ask)
-    seated = _seated(attempt, known, ask)
+    seated = seated_in(attempt, known, ask)
     wanted = _wanted(attempt, key, state.head, ask)
     return _Seen(
         answered=answers,
@@ -247,16 +236,6 @@ def _compared(attempt: Attempt, target: Target, ask: Ask) -> Compared | None:
     if ask.prior is None or ask.shape.kind not in WITH_PRIOR:
         return None
     return compared_prior(attempt.connection, target, ask.prior, rewind=ask.rewind)
-
-
-def _seated(attempt: Attempt, known: tuple[int, State], ask: Ask) -> _Seated:
-    key, state = known
-    seat, kept = seat_of(attempt, key, state, ask)
-    moved: Sequence[Any] = ()
-    if seat is not None and seat.pin_version is not None:
-        moved = moved_since_pin(attempt.connection, key, state.head, seat)
-    lacks, asides = memory_of(attempt, known, ask, seat, moved)
-    return _Seated(seat, kept, moved, lacks, asides)
 
 
 def _wanted(attempt: Attempt, key: int, head: Head, ask: Ask) -> Wanted:

@@ -332,11 +332,11 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "POST .../events, two cold turns": Budget(29, 13, 3, 1),
     "GET .../turns/{id}/explain": Budget(9, 9, 11, 0),
     "POST .../events, the end of a cold turn": Budget(14, 10, 2, 1),
-    "POST .../dispatch, only asked": Budget(5, 5, 4, 0),
-    "POST .../dispatch, warm": Budget(14, 12, 4, 1),
+    "POST .../dispatch, only asked": Budget(6, 6, 5, 0),
+    "POST .../dispatch, warm": Budget(15, 13, 4, 1),
     "POST .../dispatch, once more": Budget(9, 10, 9, 0),
     "POST .../events, the end of a warm turn": Budget(15, 11, 2, 1),
-    "POST .../dispatch, cold": Budget(24, 16, 5, 1),
+    "POST .../dispatch, cold": Budget(25, 17, 6, 1),
     "GET .../events": Budget(3, 3, 6, 0),
     "GET .../events/{version}": Budget(4, 4, 7, 0),
     "GET .../transcript, first page": Budget(5, 5, 5, 0),
@@ -470,6 +470,7 @@ UNBOUNDED: Final = {
     "DELETE /sessions": "deletes many sessions",
     "POST /sessions/prune": "deletes many sessions",
     "POST /lanes/prune": "gives up many lanes",
+    "POST /lanes/{lane_id}/purge": "removes all of a lane",
     "DELETE ": "deletes many sessions",
 }
 
