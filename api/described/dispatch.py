@@ -21,6 +21,7 @@ from api.described.terms import (
     shape,
 )
 
+_BY_LANE: Final[Json] = {"anyOf": [named("Dispatched"), named("MessageGone")]}
 SCHEMAS: Final[dict[str, Json]] = {
     "Dispatched": extended(
         shape(
@@ -108,8 +109,8 @@ SCHEMAS: Final[dict[str, Json]] = {
 }
 ANSWERS: Final[Answers] = {
     "Dispatch Turn": ("How it goes on.", named("Dispatched")),
-    "Dispatch By Source": ("How it goes on.", named("Dispatched")),
-    "Dispatch To Lane": ("How it goes on.", named("Dispatched")),
+    "Dispatch By Source": ("How it goes on.", _BY_LANE),
+    "Dispatch To Lane": ("How it goes on.", _BY_LANE),
     "Decide": ("The decision is durable.", named("Decided")),
     "Decide In Session": ("The decision is durable.", named("Decided")),
     "List Queue": ("The inputs that wait.", named("Queue")),

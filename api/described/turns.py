@@ -129,11 +129,10 @@ SCHEMAS: Final[dict[str, Json]] = {
                 status={"type": "string", "enum": ["gone"]},
                 lane_id=TEXT,
                 session_id=TEXT,
-                lane_reason=TEXT,
-                created={"type": "boolean"},
             ),
+            lane_reason=TEXT,
+            created={"type": "boolean"},
             reply_to=TEXT,
-            previous_session_id=TEXT,
         ),
     },
     "TurnTaken": {

@@ -59,7 +59,7 @@ _SOURCE: Final = {
 }
 EXAMPLE: Final = {"source": _SOURCE, "text": "What is 2 + 2?"}
 TO_LANE: Final = {"text": "What is 2 + 2?"}
-_SAID: Final[dict[int | str, dict[str, Any]]] = TAKEN | {
+SAID: Final[dict[int | str, dict[str, Any]]] = TAKEN | {
     200: {
         "description": "The turn, as it ended or as it waits; what waits for nothing is recorded.",
         "content": {
@@ -91,7 +91,7 @@ class Said(NamedTuple):
     members: Shape
 
 
-@router.post("/messages", responses=_SAID, openapi_extra=json_of(LaneMessageBody, EXAMPLE))
+@router.post("/messages", responses=SAID, openapi_extra=json_of(LaneMessageBody, EXAMPLE))
 @begins_a_run
 async def send_by_source(
     request: Request,
@@ -115,9 +115,7 @@ async def send_by_source(
     return await passed_on(request, log, (project_id, None), caller, key, (accept, prefer))
 
 
-@router.post(
-    "/{lane_id}/messages", responses=_SAID, openapi_extra=json_of(LaneMessageBody, TO_LANE)
-)
+@router.post("/{lane_id}/messages", responses=SAID, openapi_extra=json_of(LaneMessageBody, TO_LANE))
 @begins_a_run
 async def send_to_lane(
     request: Request,

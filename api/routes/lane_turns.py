@@ -17,8 +17,8 @@ from api.lane_commanding import MEDIA, Commanded, LaneCommand, recalled_shape
 from api.lane_message_bodies import LaneQueueBody
 from api.lane_passing import GONE, PAUSES_S, gone, not_allowed
 from api.recovering import recovered
-from api.routes.hosted_turns import TAKEN, answered, hosting_of
-from api.routes.lane_messages import Accept, Prefer, Said, passed_on
+from api.routes.hosted_turns import answered, hosting_of
+from api.routes.lane_messages import SAID, Accept, Prefer, Said, passed_on
 from api.routes.lanes import LaneId
 from api.routes.queue import queue_shape
 from api.runnable import begins_a_run
@@ -77,7 +77,7 @@ async def redo_in_lane(asked: Commanded, log: Log, caller: From) -> Response:
     return Response(said, media_type=MEDIA, headers=replay_headers(replayed=replayed))
 
 
-@router.post("/retry", responses=TAKEN, openapi_extra=json_of(RetryBody, {}))
+@router.post("/retry", responses=SAID, openapi_extra=json_of(RetryBody, {}))
 @begins_a_run
 async def retry_in_lane(
     asked: Commanded,
@@ -145,7 +145,7 @@ async def list_lane_queue(project_id: ProjectId, lane_id: LaneId, log: Log) -> R
     return Response(dumped(await log.read(look)), media_type=MEDIA)
 
 
-@router.post("/queue", responses=TAKEN, openapi_extra=json_of(LaneQueueBody, {"text": "And 3?"}))
+@router.post("/queue", responses=SAID, openapi_extra=json_of(LaneQueueBody, {"text": "And 3?"}))
 @begins_a_run
 async def queue_in_lane(
     asked: Commanded, log: Log, caller: From, accept: Accept = "", prefer: Prefer = ""

@@ -115,6 +115,9 @@ def _send(
         known["session_id"] = "deleted"
         client.post("/sessions", json={"session_id": "deleted"})
         client.delete("/sessions/deleted")
+        if "lane_id" in known:
+            lane: Json = client.get(f"/lanes/{known['lane_id']}").json()
+            client.delete(f"/sessions/{lane['session_id']}")
     url = relative.format(**known)
     return client.request(method, url, json=example, headers={"content-type": media})
 
@@ -137,6 +140,32 @@ def _lane(client: httpx.Client, chat_id: str) -> str:
     client.patch(f"/sessions/{lane['session_id']}", json={"title": "The garden"})
     lane_id: str = lane["lane_id"]
     return lane_id
+
+
+def test_what_came_before_to_a_session_that_is_gone_is_what_the_document_says(
+    client: httpx.Client, described: Json
+) -> None:
+    source = {"platform": "telegram", "chat_id": "gone"}
+    first = client.post("/lanes/messages", json={"source": source, "text": "Hello"}).json()
+    lane = f"/lanes/{first['lane_id']}"
+    begin = {"turn_id": "t", "producer": {"id": "gone", "epoch": 1, "sequence": 1}, "lease_s": 60}
+    runner = {"source": source, "text": "c", "message_id": 3, "owner": "r", "begin": begin}
+    asked: list[tuple[str, Json]] = [
+        (f"{lane}/queue", {"text": "a", "message_id": 1}),
+        (f"{lane}/retry", {"message_id": 2}),
+        ("/lanes/dispatch", runner),
+    ]
+    for path, body in asked:
+        assert client.post(path, json=body).is_success
+    client.post(f"{lane}/stop", json={})
+    client.delete(f"/sessions/{first['session_id']}")
+
+    for path, body in asked:
+        answer = client.post(path, json=body)
+        assert (answer.status_code, answer.json()["status"]) == (200, "gone")
+        of = f"/v1/projects/{{project_id}}{path.replace(first['lane_id'], '{lane_id}')}"
+        told = described["paths"][of]["post"]["responses"]["200"]["content"]["application/json"]
+        assert validator(described, told["schema"]).is_valid(answer.json()), path
 
 
 def test_problems_are_what_the_document_says(client: httpx.Client, described: Json) -> None:
