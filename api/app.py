@@ -45,6 +45,7 @@ from api.routes import (
     lane_messages,
     lane_platforms,
     lane_pruning,
+    lane_purging,
     lane_turns,
     lanes,
     metrics,
@@ -94,6 +95,7 @@ ROUTES: Final = (
     lane_aliases,  # before lanes, of which none has this id
     lane_platforms,
     lane_pruning,
+    lane_purging,
     lane_messages,
     lane_dispatching,
     lanes,

@@ -81,6 +81,7 @@ CODES: Final[Mapping[type[Refusal], str]] = {
     r.LaneDamaged: "lane-damaged",
     r.LaneIsSuspended: "lane-suspended",
     r.LaneExists: "lane-exists",
+    r.LaneHasSessions: "lane-has-sessions",
     r.AmbiguousSession: "ambiguous-session",
     r.NothingToRetry: "nothing-to-retry",
 }

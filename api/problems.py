@@ -172,6 +172,13 @@ TYPES: Final[Mapping[str, ProblemType]] = {
         "give-up",
         "A conversation cannot move, or branch, to a place that has one of its own.",
     ),
+    "lane-has-sessions": ProblemType(
+        409,
+        "The lane's sessions are not deleted",
+        "give-up",
+        "What is known of a lane is destroyed after what was said in it: `GET .../sessions` lists "
+        "the sessions that it has or had; delete them first.",
+    ),
     "ambiguous-session": ProblemType(
         409,
         "Several sessions are called so",

@@ -523,6 +523,13 @@ class LaneIsSuspended(Refusal):
         super().__init__("the lane is suspended: the next message begins a new session")
 
 
+class LaneHasSessions(Refusal):
+    """What was said in the lane is still there."""
+
+    def __init__(self) -> None:
+        super().__init__("the lane has or had sessions that are not deleted")
+
+
 class LaneExists(Refusal):
     """A conversation cannot go on in a lane that has another one."""
 

@@ -103,6 +103,7 @@ LANE_KINDS: Final[Mapping[str, LaneKind]] = MappingProxyType(
         "lane-moved": LaneKind(lane.LaneMoved, 1),
         "lane-pinned": LaneKind(lane.LanePinned, 1),
         "lane-pruned": LaneKind(lane.LanePruned, 1),
+        "lane-purged": LaneKind(lane.LanePurged, 1),
     }
 )
 """The facts of lanes, whose streams are their own; they change no session's history."""

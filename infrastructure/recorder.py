@@ -19,7 +19,7 @@ from eventsourcing.persistence import (
     StoredEvent,
     Subscription,
 )
-from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import Connection, bindparam, func, literal_column, select, text
 from sqlalchemy import exc as sa_exc
 
 from domain.events import SessionForked, SessionPurged
@@ -97,6 +97,12 @@ _LAST: Final = Prepared(
         .where(t.events.c.session_key == bindparam("session_key"))
         .order_by(t.events.c.version.desc())
         .limit(1)
+    )
+)
+_LANE_PURGED: Final = Prepared(
+    lambda _: select(func.max(t.events.c.version)).where(
+        t.events.c.session_key == bindparam("session_key"),
+        t.events.c.type == literal_column("'lane-purged'"),
     )
 )
 PURGED: Final = "session-purged"
@@ -304,6 +310,12 @@ def purged_at(connection: Connection, session_key: int) -> int | None:
     """Return the version of the fact that purged a session, if one did."""
     last = _LAST.run(connection, {"session_key": session_key}).first()
     return last.version if last is not None and last.type == PURGED else None
+
+
+def lane_purged_at(connection: Connection, session_key: int) -> int | None:
+    """Return the version of the newest fact that purged a lane, which may have begun anew since."""
+    found = _LANE_PURGED.run(connection, {"session_key": session_key}).scalar_one()
+    return None if found is None else int(found)
 
 
 def _shared_hash(connection: Connection, stream: tuple[str, str, int], row: Any) -> bytes | None:  # noqa: ANN401 - a row

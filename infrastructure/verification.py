@@ -21,7 +21,7 @@ from infrastructure.ancestry import shared_streams
 from infrastructure.blobs import kept_blob, references
 from infrastructure.database import Readable
 from infrastructure.mapper import StoredFact
-from infrastructure.recorder import purged_at
+from infrastructure.recorder import lane_purged_at, purged_at
 from infrastructure.stored_stream import (
     LANE,
     Stream,
@@ -121,7 +121,8 @@ def _verify(
     for part in (*shared, stream) if whole else (stream,):
         beside = _Beside(database, part)
         with database.read() as connection:
-            purged = purged_at(connection, part.key) or 0
+            find = lane_purged_at if part.session_id.startswith(LANE) else purged_at
+            purged = find(connection, part.key) or 0
         for fact in stored_pages(database, part, after=links.version):
             links.take(fact, may_be_gone=fact.envelope.version < purged)
             for reason in beside.faults(fact):

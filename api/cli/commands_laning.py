@@ -6,7 +6,7 @@ import typer
 
 from api.cli import failures
 from api.cli.failures import Failure, end
-from api.cli.options import AtOnce, DryRun, IncludePinned, Json, Project, Url
+from api.cli.options import AtOnce, DryRun, IncludePinned, Json, Project, Url, Yes
 from api.cli.wanted import LaneStatus
 from domain.identifiers import is_readable
 from domain.read_settings import DAYS_LIMIT
@@ -164,6 +164,21 @@ def prune_command(
         older_than_days=older_than, include_pinned=include_pinned, limit=limit, dry_run=dry_run
     )
     end(prune(project, url, wanted, as_json=as_json))
+
+
+@lanes.command("purge")
+def purge_command(
+    lane: Lane,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: Project = "default",
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Destroy what is known of a lane whose sessions are deleted: its chat, and its people."""
+    from api.cli.lane_doing import purge
+
+    end(purge(project, url, lane, dry_run=dry_run, yes=yes, as_json=as_json))
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""`turnlog lanes resolve`, `reset` and `prune`: whose session, begun anew, or given up?
+"""`turnlog lanes resolve`, `reset`, `prune`, `purge`: whose session, begun anew, or given up?
 
 What is shown comes from other people, and can only be read.
 """
@@ -10,6 +10,7 @@ from typing import Final
 from api.cli.failures import DONE, NOT_SO, UNFIT, Failure
 from api.cli.laning import lane_named
 from api.cli.output import complain, say, write
+from api.cli.removing import agreed
 from api.cli.showing import text_of
 from api.cli.source import source
 from api.cli.terminal_text import one_line
@@ -102,6 +103,27 @@ def prune(project: str, url: str | None, wanted: PruneWanted, *, as_json: bool) 
         for name, count in (spared.items() if isinstance(spared, dict) else ())
     )
     say(one_line(f"{text_of(answer, 'remaining')} more could go; kept are {kept}"))
+    return DONE
+
+
+def purge(
+    project: str, url: str | None, name: str, *, dry_run: bool, yes: bool, as_json: bool
+) -> int:
+    """Destroy what is known of a lane, if that is wanted; return the exit code."""
+    with source(project, url) as found:
+        lane_id = lane_named(found.lanes, name)
+        told = found.lanes.purge(lane_id, dry_run=True)
+        facts = text_of(parse(told), "events")
+        if not dry_run:
+            if not yes and not agreed(f"{facts} facts of lane {lane_id}"):
+                complain("nothing was removed")
+                return NOT_SO
+            told = found.lanes.purge(lane_id, dry_run=False)
+    if as_json:
+        write(told + b"\n")
+    else:
+        went = "would go" if dry_run else "are gone for ever"
+        say(one_line(f"{facts} facts of lane {lane_id} {went}"))
     return DONE
 
 

@@ -33,6 +33,10 @@ class LaneSource(Protocol):
         """Begin a new session; return it, and what was stopped for it."""
         ...
 
+    def purge(self, lane_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what is known of a lane, or tell what would go."""
+        ...
+
     def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""
         ...

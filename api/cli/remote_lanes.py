@@ -71,6 +71,11 @@ class RemoteLanes:
         body = dumped({"interrupt": interrupt})
         return self._document(f"/lanes/{lane_id}/reset", body=body)
 
+    def purge(self, lane_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what is known of a lane, or tell what would go."""
+        body = dumped({"dry_run": dry_run})
+        return self._document(f"/lanes/{lane_id}/purge", body=body)
+
     def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""
         given = {name: value for name, value in asdict(wanted).items() if value is not None}

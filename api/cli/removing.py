@@ -36,7 +36,7 @@ def purge(
     with source(project, url) as found:
         answer = found.purge(session_id, dry_run=True)
         if not dry_run:
-            if not yes and not _agreed(answer, session_id):
+            if not yes and not agreed(f"{_told(answer)} of {session_id}"):
                 complain("nothing was removed")
                 return NOT_SO
             answer = found.purge(session_id, dry_run=False)
@@ -73,12 +73,12 @@ def prune(project: str, url: str | None, wanted: PruneWanted, *, as_json: bool) 
     return DONE
 
 
-def _agreed(would: bytes, session_id: str) -> bool:
-    """Tell whether somebody at a terminal wants it; who cannot be asked says `--yes`."""
+def agreed(what: str) -> bool:
+    """Tell whether somebody at a terminal wants it to go; who cannot be asked says `--yes`."""
     if not (bool(sys.stdin and sys.stdin.isatty()) and is_terminal()):
         complain("it cannot be taken back: give --yes if it is meant")
         return False
-    complain(f"{_told(would)} of {session_id} go for ever; this cannot be taken back")
+    complain(f"{what} go for ever; this cannot be taken back")
     complain("go on? [y/N]")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from api.cli.wanted import LaneWanted, PruneWanted, ResolveWanted
 from api.lane_pruning_shapes import pruned_lanes_shape
 from api.lane_shapes import lane_session_shape, lane_shape, resolved_shape
+from api.purge_shapes import lane_purge_shape
 from api.session_shapes import event_json
 from domain.lanes.source import read_source
 from domain.raw_json import dumped
@@ -23,6 +24,7 @@ from infrastructure.lanes.leaving import Departure
 from infrastructure.lanes.listing import LaneQuery, lane_sessions, lanes
 from infrastructure.lanes.lookup import FoundLane, find_lane, the_lane
 from infrastructure.lanes.pruning import prune_lanes, would_prune_lanes
+from infrastructure.lanes.purging import lane_foreseen, purge_lane
 from infrastructure.lanes.resolving import Beginning
 from infrastructure.recorder import stream_facts
 from infrastructure.retention import Pruning
@@ -116,6 +118,17 @@ class StoredLanes:
             return dumped(resolved_shape(made) | left_shape(left, None))
 
         return self._log.runner.run(work)
+
+    def purge(self, lane_id: str, *, dry_run: bool) -> bytes:
+        """Destroy what is known of a lane, or tell what would go."""
+        log, project_id = self._log, self._project_id
+        if dry_run:
+            purged = self._read(partial(lane_foreseen, project_id=project_id, lane_id=lane_id))
+        else:
+            purged = log.runner.run(
+                lambda attempt: purge_lane(log.lanes, attempt, project_id, lane_id, LOCAL)
+            )
+        return dumped(lane_purge_shape(lane_id, purged, dry_run=dry_run))
 
     def prune(self, wanted: PruneWanted) -> bytes:
         """Give up lanes that rest, or tell which would go."""

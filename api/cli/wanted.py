@@ -33,7 +33,9 @@ class PruneWanted:
     dry_run: bool = False
 
 
-LaneStatus: TypeAlias = Literal["open", "suspended", "resume-pending", "moved", "pruned", "all"]
+LaneStatus: TypeAlias = Literal[
+    "open", "suspended", "resume-pending", "moved", "pruned", "purged", "all"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         shape(
             lane_id=TEXT,
             lane_key=TEXT,
-            status={"type": "string", "enum": ["open", "moved", "pruned"]},
+            status={"type": "string", "enum": ["open", "moved", "pruned", "purged"]},
             platform=TEXT,
             chat_type=TEXT,
             description=TEXT,
@@ -213,6 +213,17 @@ ANSWERS: Final[Answers] = {
             redacted={"type": "boolean", "description": "Whether ids of its platform are hidden."},
             shared=FLAG,
             facts={"type": "object", "description": "What `prompt` says, one by one."},
+        ),
+    ),
+    "Purge One Lane": (
+        "What was known of it is gone, or would be: rows by table.",
+        extended(
+            shape(
+                lane_id=TEXT,
+                events=NUMBER,
+                removed={"type": "object", "additionalProperties": NUMBER},
+            ),
+            dry_run=FLAG,
         ),
     ),
     "Prune Project Lanes": (

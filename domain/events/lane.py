@@ -107,6 +107,19 @@ class LanePruned:
     """The lane was given up, as nothing came for long; its sessions stay as they are."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePurged:
+    """Where the lane was, who spoke there and what became of it was destroyed.
+
+    What comes from there later begins the lane anew, after this fact.
+
+    Attributes:
+        events: How many facts came before; their envelopes stay.
+    """
+
+    events: int
+
+
 LaneEvent: TypeAlias = (
     LaneOpened
     | LaneBound
@@ -118,4 +131,5 @@ LaneEvent: TypeAlias = (
     | LaneMoved
     | LanePinned
     | LanePruned
+    | LanePurged
 )

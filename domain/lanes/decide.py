@@ -7,7 +7,7 @@ from domain.events import lane as e
 from domain.fields import check_name
 from domain.lanes.resolving import Standing, is_suspended
 from domain.lanes.state import Lane
-from domain.refusals import LaneIsSuspended, NoSuchLane
+from domain.refusals import LaneHasSessions, LaneIsSuspended, NoSuchLane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,20 @@ class PruneLane:
     """Give the lane up."""
 
 
-LaneCommand: TypeAlias = SuspendLane | MarkResume | ClearResume | SwitchLane | PinLane | PruneLane
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeLane:
+    """Destroy where the lane was, who spoke there, and what became of it.
+
+    Attributes:
+        has_sessions: Whether a session that it has or had is neither deleted nor purged.
+    """
+
+    has_sessions: bool
+
+
+LaneCommand: TypeAlias = (
+    SuspendLane | MarkResume | ClearResume | SwitchLane | PinLane | PruneLane | PurgeLane
+)
 
 
 def decide(lane: Lane, standing: Standing, command: LaneCommand) -> tuple[e.LaneEvent, ...]:
@@ -59,8 +72,11 @@ def decide(lane: Lane, standing: Standing, command: LaneCommand) -> tuple[e.Lane
     Raises:
         NoSuchLane: it was given up, or its conversation moved on.
         LaneIsSuspended: nothing is gone on with in a suspended lane.
+        LaneHasSessions: what was said in a lane that is to be purged is still there.
         InvalidValue: a reason is none.
     """
+    if isinstance(command, PurgeLane):
+        return _purged(lane, command)
     if lane.status != "open":
         raise NoSuchLane
     match command:
@@ -75,6 +91,14 @@ def decide(lane: Lane, standing: Standing, command: LaneCommand) -> tuple[e.Lane
             return (e.LanePruned(),)
         case _:
             assert_never(command)
+
+
+def _purged(lane: Lane, command: PurgeLane) -> tuple[e.LaneEvent, ...]:
+    if lane.status == "purged":
+        raise NoSuchLane
+    if command.has_sessions:
+        raise LaneHasSessions
+    return (e.LanePurged(events=lane.version),)
 
 
 def _stood(

@@ -23,6 +23,8 @@ def evolve(lane: Lane, recorded: Recorded, event: e.LaneEvent | None) -> Lane:
         return _opened(lane, event)
     if isinstance(event, e.LaneBound | e.LaneReset | e.LaneSwitched):
         return _bound(lane, event, at)
+    if isinstance(event, e.LanePurged):
+        return _purged(lane)
     return _noted(lane, event, at)
 
 
@@ -51,6 +53,16 @@ def _opened(lane: Lane, event: e.LaneOpened) -> Lane:
         moved_from=event.moved_from,
         pinned=lane.pinned,
         unreadable=lane.unreadable,
+        created_at=lane.created_at,
+        updated_at=lane.updated_at,
+    )
+
+
+def _purged(lane: Lane) -> Lane:
+    return Lane(
+        version=lane.version,
+        hash=lane.hash,
+        status="purged",
         created_at=lane.created_at,
         updated_at=lane.updated_at,
     )

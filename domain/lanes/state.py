@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-LaneStatus: TypeAlias = Literal["open", "moved", "pruned"]
+LaneStatus: TypeAlias = Literal["open", "moved", "pruned", "purged"]
 
 
 class Lane(NamedTuple):
     """A lane, folded from its facts. Times are microseconds since 1970, UTC.
 
     Attributes:
-        session_id: Its current session; empty only of a lane whose facts cannot be read.
+        session_id: Its current session; empty only of a lane whose facts cannot be read, or that
+            was purged: of such a one nothing is known.
         suspended_reason: Why its current session is not gone on with; None if it is.
         resume_reason: Why there is something to go on with; None if there is nothing.
         reset_reason, reset_at, had_activity: Of the newest reset since it was opened.

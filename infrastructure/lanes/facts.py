@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from domain.events import Opaque
-from domain.events.lane import LaneEvent
+from domain.events.lane import LaneEvent, LanePurged
 from domain.lanes.evolve import bound, evolve
 from domain.lanes.state import Bound, Lane
 from domain.recorded import Envelope, Recorded, body_digest, chained_hash
@@ -122,6 +122,8 @@ def folded(lane: Lane, facts: Sequence[LaneFact]) -> Folded:
     sessions: dict[str, Bound] = {}
     for recorded, event in facts:
         lane = evolve(lane, recorded, event)
+        if isinstance(event, LanePurged):
+            sessions.clear()
         found = bound(recorded, event)
         if found is not None:
             sessions[found.session_id] = found

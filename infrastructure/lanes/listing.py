@@ -23,7 +23,9 @@ from infrastructure.lanes.lookup import COLUMNS, JOINED, FoundLane, found_in
 MOST_SORTED: Final = 1_000
 """Of more lanes that moved, were given up or are pinned, a page is found by going through all."""
 
-LaneFilter: TypeAlias = Literal["open", "suspended", "resume-pending", "moved", "pruned", "all"]
+LaneFilter: TypeAlias = Literal[
+    "open", "suspended", "resume-pending", "moved", "pruned", "purged", "all"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ _ASIDE: Final = t.lanes.alias("aside")
 
 def _aside(query: LaneQuery) -> Select[tuple[int]] | None:
     """Return which lanes the index of those set aside has, if it has those that are wanted."""
-    if query.status in {"moved", "pruned"}:
+    if query.status in {"moved", "pruned", "purged"}:
         as_index = text("aside.status <> 'open'")
     elif query.pinned:
         as_index = text("aside.pinned")

@@ -166,7 +166,7 @@ def _arrived(
     project_id, lane_id = incoming.project_id, incoming.lane_id
     there = None if lane_id is None else followed(connection, project_id, lane_id)
     if incoming.source is None:
-        if there is None or there.lane.status == "moved":
+        if there is None or there.lane.status in {"moved", "purged"}:
             raise NoSuchLane
         arrived = arrival_at(there.lane_id, project_id, there.lane)
         touched = replace(arrived, touches=not incoming.internal, beginning=incoming.beginning)

@@ -140,7 +140,7 @@ class Lanes:
         now = self.append(attempt, (project_id, lane_id), found, decided.facts, caller)
         if decided.heals:
             now = find_lane(attempt.connection, project_id, lane_id) or now
-        if arrival.touches or found is None or found.lane.status == "pruned":
+        if arrival.touches or found is None or found.lane.status in {"pruned", "purged"}:
             touch(attempt.connection, now, self._handler.now())
             self._check_open(attempt.connection, now)
         return Resolved(

@@ -20,10 +20,10 @@ BEGIN
 END
 $$
 """
-# Once the newest fact of a session says that it is purged, what was said before it may go.
+# Once the newest fact of a session or a lane says that it is purged, what was said before may go.
 _PURGED = """
 coalesce(
-    (SELECT type = 'session-purged' AND version > OLD.version FROM events
+    (SELECT type IN ('session-purged', 'lane-purged') AND version > OLD.version FROM events
      WHERE session_key = OLD.session_key ORDER BY version DESC LIMIT 1),
     false
 )

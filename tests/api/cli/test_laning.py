@@ -125,6 +125,24 @@ def test_a_message_begins_one_session_however_often_and_by_whichever_way_it_is_t
     assert here.resolve(*blank)["session_id"] != here.resolve(*blank)["session_id"]
 
 
+def test_a_lane_is_purged_once_its_sessions_are_deleted(here: Here, sqlite_server: Served) -> None:
+    made = here.resolve("--platform", "telegram", "--chat-id", "99")
+    lane_id = made["lane_id"]
+    assert here.run("purge", ONE, "--yes").errors.endswith("(lane-has-sessions)\n")
+    with sqlite_server.client(here.project) as client:
+        assert client.delete(f"/sessions/{made['session_id']}").status_code == 204
+    would = here.well("purge", ONE, "--dry-run").text
+    assert would == f"2 facts of lane {lane_id} would go\n"
+    refused = here.run("purge", ONE)
+    assert refused.code == 1
+    assert "give --yes" in refused.errors
+    gone = here.well("purge", lane_id[:8], "--yes", "--json").document
+    assert (gone["lane_id"], gone["events"]) == (lane_id, 2)
+    assert f"lane {lane_id}  purged\n" in here.well("show", lane_id).text
+    assert lane_id[:12] in here.well("--status", "purged").text
+    assert here.run("purge", lane_id, "--yes").errors.endswith("(no-such-lane)\n")
+
+
 def test_lanes_that_rest_are_pruned_or_told(here: Here, sqlite_server: Served) -> None:
     known = rest(sqlite_server.database_url, here.project, "a", "pinned", "b")
     a, pinned, b = (known[chat].found.lane_id for chat in ("a", "pinned", "b"))

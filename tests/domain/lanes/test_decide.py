@@ -9,13 +9,14 @@ from domain.lanes.decide import (
     MarkResume,
     PinLane,
     PruneLane,
+    PurgeLane,
     SuspendLane,
     SwitchLane,
     decide,
 )
 from domain.lanes.resolving import Standing
-from domain.lanes.state import Lane
-from domain.refusals import InvalidValue, LaneIsSuspended, NoSuchLane
+from domain.lanes.state import Lane, LaneStatus
+from domain.refusals import InvalidValue, LaneHasSessions, LaneIsSuspended, NoSuchLane
 
 LANE = Lane(version=2, lane_key="agent:main:local:dm", session_id="one")
 OPEN = Standing(status="open")
@@ -69,6 +70,20 @@ def test_nothing_is_gone_on_with_in_a_suspended_lane(lane: Lane, standing: Stand
 def test_nothing_is_asked_of_a_lane_that_is_gone(status: str) -> None:
     with pytest.raises(NoSuchLane):
         decide(LANE._replace(status=status), OPEN, PruneLane())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("status", ["open", "moved", "pruned"])
+def test_a_lane_is_purged_once_nothing_is_left_that_was_said_there(status: LaneStatus) -> None:
+    lane = LANE._replace(status=status, pinned=True)
+    facts = decide(lane, Standing(status="deleted"), PurgeLane(has_sessions=False))
+    assert facts == (e.LanePurged(events=2),)
+    with pytest.raises(LaneHasSessions):
+        decide(lane, OPEN, PurgeLane(has_sessions=True))
+
+
+def test_a_lane_is_purged_only_once() -> None:
+    with pytest.raises(NoSuchLane):
+        decide(Lane(version=3, status="purged"), Standing(), PurgeLane(has_sessions=False))
 
 
 @pytest.mark.parametrize("command", [SuspendLane, MarkResume, ClearResume])

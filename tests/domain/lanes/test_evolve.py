@@ -101,6 +101,15 @@ def test_a_lane_that_is_opened_again_is_as_new_but_for_its_age_and_its_pin() -> 
     assert (lane.created_at, lane.pinned, lane.session_id) == (10, True, "one")
 
 
+def test_of_a_purged_lane_nothing_is_known_whether_its_facts_can_still_be_read_or_not() -> None:
+    purged = Lane(version=4, hash=b"\x04" * 32, status="purged", created_at=10, updated_at=40)
+    assert folded(OPENED, BOUND, e.LanePinned(pinned=True), e.LanePurged(events=3)) == purged
+    assert folded(None, None, None, e.LanePurged(events=3)) == purged
+    again = evolve(purged, recorded(5, 50), OPENED)
+    assert (again.status, again.lane_key, again.pinned) == ("open", OPENED.lane_key, False)
+    assert (again.session_id, again.created_at) == ("", 10)
+
+
 def test_a_fact_that_cannot_be_read_only_moves_the_version() -> None:
     lane = folded(OPENED, BOUND, None)
     assert (lane.version, lane.unreadable, lane.session_id) == (3, 1, "one")

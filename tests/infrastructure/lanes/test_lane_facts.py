@@ -36,6 +36,7 @@ GOLDEN: Final[Mapping[str, e.LaneEvent]] = {
     "lane-moved": e.LaneMoved(to_lane_id="0" * 32, follow=False),
     "lane-pinned": e.LanePinned(pinned=True),
     "lane-pruned": e.LanePruned(),
+    "lane-purged": e.LanePurged(events=4),
 }
 
 
