@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 
 from tests.api.batches import Json, append, batch, completed, event, said, started, turn
+from tests.api.chats import ASYNC, chat_at, eventually, opened
 from tests.api.serving import Served
 
 _SESSION = "/sessions/{session_id}"
@@ -235,6 +236,22 @@ def test_answers_are_what_the_document_says(client: httpx.Client, described: Jso
         assert success["schema"], path
         wrong = validator(described, success["schema"]).iter_errors(answer.json())
         assert not [error.message for error in wrong], (method, path)
+
+
+def test_what_a_server_does_by_itself_is_what_the_document_says(
+    server: Served, client: httpx.Client, described: Json
+) -> None:
+    chat = opened(chat_at(server, client, "by-itself"))
+    chat.begun("tool: wait {}")
+    assert chat.say("Hello", ASYNC, on_busy="queue").status_code == 202
+    client.post(f"{chat.path}/interrupt", json={})
+
+    [begun] = eventually(lambda: chat.events("input-dequeued"), bool)
+
+    assert "actor" not in begun
+    event_schema = validator(described, {"$ref": "#/components/schemas/Event"})
+    wrong = [error.message for each in chat.events() for error in event_schema.iter_errors(each)]
+    assert not wrong
 
 
 def test_the_documentation_page_is_there(server: Served) -> None:
