@@ -49,6 +49,11 @@ EVERY = (
     Benchmark(script="sessions.py", minutes=2),
     Benchmark(script="pressure.py", minutes=1),
     Benchmark(script="starting.py", arguments=("--postgres",), minutes=4),
+    Benchmark(
+        script="lanes.py",
+        arguments=("--rounds", "3", "--requests", "100", "--postgres"),
+        minutes=5,
+    ),
     Benchmark(script="lane_recovery.py", arguments=("--postgres",), minutes=3),
     Benchmark(script="space.py", minutes=1),
     Benchmark(script="imports.py", arguments=("--postgres",), minutes=10),
