@@ -1,10 +1,10 @@
 """Which tables are there? Declared once; `migrations` brings a database to them.
 
 `streams`, `events` and `bodies` are the truth; triggers forbid changing them, and let a body go
-only once its session is purged. `blobs` are what bodies name by digest; `blob_references` say which
-event names which, and the `held` ones have to be there. `store`, `producers`, `idempotency` and
-`title_numbers` keep the log's own affairs; so do `runs`, the leases of running turns, which no
-backup holds. `project_settings` are what each project wants.
+only once its session or lane is purged. `blobs` are what bodies name by digest; `blob_references`
+say which event names which, and the `held` ones have to be there. `store`, `producers`,
+`idempotency` and `title_numbers` keep the log's own affairs; so do `runs`, the leases of running
+turns, which no backup holds. `project_settings` are what each project wants.
 Everything in `VIEWS` is folded from the log and can be dropped and folded again; what followers
 fold has a row for each generation, of which `followers` says which is read. Times are microseconds
 since 1970, hashes 32 raw bytes, event ids 16. In what has many rows the widest columns of a fixed

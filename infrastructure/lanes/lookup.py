@@ -93,7 +93,8 @@ def find_lane(connection: Connection, project_id: str, lane_id: str) -> FoundLan
 def followed(connection: Connection, project_id: str, lane_id: str) -> FoundLane | None:
     """Return the lane where what comes to this one belongs: itself, or where it moved.
 
-    However often it moved: to stop on the way would begin another conversation there.
+    However often it moved: to stop on the way would begin another conversation there. A lane that
+    was purged is no place to go to: nothing is known of where it was.
     """
     found = find_lane(connection, project_id, lane_id)
     seen: set[str] = set()
@@ -101,7 +102,10 @@ def followed(connection: Connection, project_id: str, lane_id: str) -> FoundLane
         if found.lane_id in seen:
             break  # the views are damaged: no facts lead in a circle
         seen.add(found.lane_id)  # one that was opened again follows nothing
-        found = find_lane(connection, project_id, found.lane.moved_to)
+        there = find_lane(connection, project_id, found.lane.moved_to)
+        if there is not None and there.lane.status == "purged":
+            break
+        found = there
     return found
 
 

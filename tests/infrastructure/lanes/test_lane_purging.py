@@ -10,10 +10,12 @@ from sqlalchemy.exc import DBAPIError
 from domain import commands as c
 from domain.events.lane import LanePurged
 from domain.json_text import JsonValue
+from domain.lanes.source import read_source
 from domain.refusals import LaneHasSessions, NoSuchLane
 from infrastructure import tables as t
 from infrastructure.backing_up import back_up
 from infrastructure.backup_format import Backup
+from infrastructure.lanes.arriving import arrival
 from infrastructure.lanes.facts import decode, stream_name
 from infrastructure.lanes.listing import LaneQuery
 from infrastructure.lanes.listing import lanes as listed
@@ -22,6 +24,7 @@ from infrastructure.lanes.purging import lane_foreseen, purge_lane
 from infrastructure.purging import Purged
 from infrastructure.rebuilding import rebuild
 from infrastructure.restoring import restore
+from infrastructure.runner import Attempt
 from infrastructure.verification import verify_all
 from tests.databases import Databases
 from tests.infrastructure.families import asked
@@ -151,6 +154,29 @@ def test_a_backup_has_no_more_of_a_purged_lane(
         assert [body is None for body in bodies(again, lane_id)] == [True] * 3 + [False]
         assert resolve(again, {**PLACE, "user_id": "43"}).session_id == kept.session_id
         assert resolve(again, PLACE).reason == "created"
+
+
+def test_what_still_comes_to_where_a_purged_lane_came_from_begins_there_anew(store: Store) -> None:
+    here = resolve(store, PLACE)
+    there = {**PLACE, "chat_id": "-200"}
+
+    def move(attempt: Attempt) -> str:
+        found = find_lane(attempt.connection, "default", here.found.lane_id)
+        assert found is not None
+        came = arrival(attempt.connection, "default", read_source(there))
+        return lanes(store).move(attempt, found, came, NOBODY, follow=True).lane_id
+
+    moved_to = store.runner.run(move)
+    assert resolve(store, PLACE).found.lane_id == moved_to
+    asked(store, here.session_id, c.DeleteSession())
+    purge(store, moved_to)
+
+    again = resolve(store, PLACE)
+    assert (again.found.lane_id, again.reason) == (here.found.lane_id, "created")
+    assert again.found.lane.source["chat_id"] == "-100"
+    elsewhere = resolve(store, there)
+    assert (elsewhere.found.lane_id, elsewhere.reason) == (moved_to, "created")
+    is_sound(store)
 
 
 def test_other_lanes_of_the_same_person_stay(store: Store) -> None:
