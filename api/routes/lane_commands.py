@@ -53,12 +53,15 @@ _REASON: Final = {"reason": "restart-timeout"}
 
 @router.post("/reset", openapi_extra=json_of(ResetBody, {}))
 @router.post("/new", openapi_extra=json_of(ResetBody, {}))
-async def reset_lane(asked: Commanded, log: Log, caller: From) -> Response:
+async def reset_lane(
+    asked: Commanded, log: Log, caller: From, version: ExpectedVersion
+) -> Response:
     """Begin a new session in the lane; `new` and `reset` are one.
 
     A turn that runs is interrupted and its gates are withdrawn; what waits is taken back, and named
     in `recalled`. The session before is put away (`lane-reset`), unless another lane has it: then
-    only what came by this lane is stopped there. It can be gone on with by `switch`.
+    only what came by this lane is stopped there. It can be gone on with by `switch`. With
+    `If-Match`, of a lane that is at another version by now it is 412, and nothing is stopped.
     """
     body = await read_body(asked.request)
     fields = body.valid(ResetBody)
@@ -66,11 +69,17 @@ async def reset_lane(asked: Commanded, log: Log, caller: From) -> Response:
     departure = Departure(because="lane-reset", interrupt=fields.interrupt, caller=caller)
     command = asked.to("reset", body, fields.message_id)
 
+    def leaves(_: Connection, found: FoundLane) -> bool:
+        _check_version(found, version)
+        return True
+
     def write(attempt: Attempt, find: Find, stopped: str | None) -> Did:
-        made, left = _changes(log).reset(attempt, find(attempt), departure, beginning)
+        found = find(attempt)
+        _check_version(found, version)
+        made, left = _changes(log).reset(attempt, found, departure, beginning)
         return Did(resolved_shape(made) | left_shape(left, stopped), left=left)
 
-    return await left_once(log, command, departure, write)
+    return await left_once(log, command, departure, write, leaves)
 
 
 @router.post("/suspend", openapi_extra=json_of(ReasonBody, {"reason": "stuck"}))
@@ -230,12 +239,16 @@ async def _ordered(
 
     def write(attempt: Attempt) -> Did:
         found = the_lane(attempt.connection, *command.place)
-        if version not in {None, found.lane.version}:
-            raise VersionMoved(version or 0, found.lane.version, "the lane")
+        _check_version(found, version)
         now, changed = _changes(log).ordered(attempt, found, order, caller)
         return Did({told: changed}, now.lane_id)
 
     return await done_once(log, command, write)
+
+
+def _check_version(found: FoundLane, expected: int | None) -> None:
+    if expected not in {None, found.lane.version}:
+        raise VersionMoved(expected or 0, found.lane.version, "the lane")
 
 
 async def _ambiguous(log: Turnlog, command: LaneCommand, refusal: AmbiguousSession) -> ProblemError:

@@ -76,6 +76,26 @@ def test_a_reset_ends_what_is_under_way_and_begins_anew_once(chat: Chat) -> None
     assert here.now.said("Hello")["status"] == "completed"
 
 
+def test_a_reset_leaves_a_lane_that_is_not_as_it_was_seen(chat: Chat) -> None:
+    here = place(chat)
+    old = here.now
+    turn_id = old.begun(WAITS)
+    seen = chat.client.get(here.path).headers["ETag"]
+    assert chat.client.patch(here.path, json={"pinned": True}).status_code == 200
+
+    stale = chat.client.post(f"{here.path}/reset", json={}, headers={"If-Match": seen})
+    assert problem(stale)[:2] == (412, "version-mismatch")
+    assert here.read()["session_id"] == old.session_id
+    assert old.read()["turn_id"] == turn_id, "nothing was stopped"
+
+    now = chat.client.get(here.path).headers["ETag"]
+    given = {"If-Match": now, "Idempotency-Key": f"anew-{old.session_id}"}
+    made = chat.client.post(f"{here.path}/reset", json={}, headers=given)
+    assert (made.status_code, made.json()["interrupted"]) == (200, turn_id)
+    again = chat.client.post(f"{here.path}/reset", json={}, headers=given)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (made.json(), "true")
+
+
 def test_a_reset_begins_with_what_it_says_and_else_as_before(chat: Chat) -> None:
     here = place(chat)
     chat.client.patch(here.now.path, json={"approval_mode": "read-only"})
