@@ -47,7 +47,7 @@ PAUSES_S: Final = (0.0, 0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.5
 does that again and again is hardly at it for so long."""
 GONE: Final = frozenset({"no-such-session", "session-archived", "session-suspended"})
 """Refusals of a session that went away since its lane was resolved."""
-_WENT_AWAY: Final = (NoSuchSession, SessionIsArchived, SessionIsSuspended)
+WENT_AWAY: Final = (NoSuchSession, SessionIsArchived, SessionIsSuspended)
 
 
 class Passing(NamedTuple):
@@ -105,7 +105,7 @@ async def resolved_for(
         target = Target(project_id=arrival.project_id, session_id=found.session_id)
         try:
             answer = await use(target, found.found, members_of(passing, found))
-        except _WENT_AWAY:
+        except WENT_AWAY:
             continue
         if answer is not None:
             return answer

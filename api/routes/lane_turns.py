@@ -15,7 +15,7 @@ from api.going_back import Move, move, moved_shape, with_target
 from api.lane_command_bodies import LaneRedoBody, RetryBody, StopBody, UndoBody
 from api.lane_commanding import MEDIA, Commanded, LaneCommand, recalled_shape
 from api.lane_message_bodies import LaneQueueBody
-from api.lane_passing import GONE, PAUSES_S, gone, not_allowed
+from api.lane_passing import GONE, PAUSES_S, WENT_AWAY, gone, not_allowed
 from api.recovering import recovered
 from api.routes.hosted_turns import answered, hosting_of
 from api.routes.lane_messages import SAID, Accept, Prefer, Said, passed_on
@@ -245,40 +245,64 @@ async def _said_again(
         ProblemError: who said it may not speak any more, the history changes all the time, or the
             server stops meanwhile.
     """
-    once_key = command.identity().named()
-
-    def look(connection: Connection) -> tuple[FoundLane, Kept | LastInput]:
-        found = the_lane(connection, *command.place)
-        if not may_speak(connection, found):
-            raise not_allowed()
-        kept = None if once_key is None else idempotency.find(connection, once_key, log.now())
-        if kept is None and found.lane.suspended_reason is not None:
-            raise LaneIsSuspended
-        return found, kept or last_input(connection, target_of(found))
-
     refused_in = None
     for pause in PAUSES_S:
         if pause and not await log.pause(pause):
             raise retry("shutting-down", "the server is stopping")
-        found, last = await log.read(look)
-        target = target_of(found)
+        found, last = await log.read(lambda connection: _last(connection, command, log.now()))
         if isinstance(last, Kept):
             return await _retried_before(hosting, command, found, CameBefore(last))
-        here = last.address.lane_id == found.lane_id  # another chat's ids mean nothing in this one
-        reply_to = command.message_id or (last.address.reply_to if here else None)
-        request = _again(last, interrupt=interrupt)
-        again, address = request.valid(TurnBody), Address(found.lane_id, reply_to)
-        ask = await hosted_ask(log, target, request, again, uuid4().hex, hosting.owner, address)
+        session_id = found.lane.session_id
         try:
-            took = await hosting.take(target, ask, caller, request.raw, once_key)
+            said = await _retried(log, hosting, command, caller, (found, last), interrupt=interrupt)
         except NoSuchTurn:
             continue
-        code = took.decision.code if isinstance(took.decision, Refuse) else None
-        went = code in GONE and refused_in != target.session_id
-        if not went and code != "head-behind":
-            return Said(target, took, _members(found, target, reply_to))
-        refused_in = target.session_id
+        except WENT_AWAY:
+            if refused_in == session_id:
+                raise
+        else:
+            decision = said.took.decision
+            code = decision.code if isinstance(decision, Refuse) else None
+            went = code in GONE and refused_in != session_id
+            if not went and code != "head-behind":
+                return said
+        refused_in = session_id
     raise retry("contended", "the session's history changes all the time; try again")
+
+
+def _last(
+    connection: Connection, command: LaneCommand, now: int
+) -> tuple[FoundLane, Kept | LastInput]:
+    """Return the lane, and what was said last there; or what came of the same command before."""
+    once_key = command.identity().named()
+    found = the_lane(connection, *command.place)
+    if not may_speak(connection, found):
+        raise not_allowed()
+    kept = None if once_key is None else idempotency.find(connection, once_key, now)
+    if kept is None and found.lane.suspended_reason is not None:
+        raise LaneIsSuspended
+    return found, kept or last_input(connection, target_of(found))
+
+
+async def _retried(
+    log: Turnlog,
+    hosting: Hosting,
+    command: LaneCommand,
+    caller: Caller,
+    seen: tuple[FoundLane, LastInput],
+    *,
+    interrupt: bool,
+) -> Said:
+    """Have it said again what was seen to be the last."""
+    found, last = seen
+    target = target_of(found)
+    here = last.address.lane_id == found.lane_id  # another chat's ids mean nothing in this one
+    reply_to = command.message_id or (last.address.reply_to if here else None)
+    request = _again(last, interrupt=interrupt)
+    fields, address = request.valid(TurnBody), Address(found.lane_id, reply_to)
+    ask = await hosted_ask(log, target, request, fields, uuid4().hex, hosting.owner, address)
+    took = await hosting.take(target, ask, caller, request.raw, command.identity().named())
+    return Said(target, took, _members(found, target, reply_to))
 
 
 async def _retried_before(

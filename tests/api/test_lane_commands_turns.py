@@ -106,6 +106,29 @@ def test_what_is_said_again_by_several_at_once_is_the_last_that_is_in_sight(chat
     assert found <= {(200, None), (409, "turn-in-progress")}
 
 
+def test_what_is_said_again_while_the_lane_gets_another_session_is_of_one_of_them(
+    chat: Chat,
+) -> None:
+    here = place(chat)
+
+    def at_once(number: int) -> Sequence[httpx.Response]:
+        here.ask("messages", text=f"one {number}")
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(here.ask, "retry") for _ in range(3)]
+            threads.submit(here.do, "reset").result()
+            return [each.result() for each in asked]
+
+    answers = [answer for number in range(8) for answer in at_once(number)]
+
+    found = {(each.status_code, each.json().get("code")) for each in answers}
+    assert found <= {(200, None), (409, "turn-in-progress"), (409, "nothing-to-retry")}
+    chat.client.patch(here.now.path, json={"archived": True})
+    assert problem(here.ask("retry"))[:2] == (409, "nothing-to-retry")
+    here.ask("messages", text="two")
+    chat.client.patch(here.now.path, json={"archived": True})
+    assert problem(here.ask("retry"))[:2] == (409, "session-archived")
+
+
 def test_what_waits_for_an_answer_is_withdrawn_when_it_is_said_again(chat: Chat) -> None:
     here = place(chat)
     (gate,) = here.now.asked()
