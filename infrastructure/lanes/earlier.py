@@ -1,7 +1,7 @@
 """Which earlier sessions may be gone on with in a lane?
 
 Those that it had, those of the lanes whose conversation moved here, and those of the lanes of the
-same owner; nobody else's.
+same owner; nobody else's, and nothing of what moved away.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,14 @@ from infrastructure.lanes.lookup import MOST_MOVES, FoundLane, find_lane
 
 MOST: Final = 10_000
 """So many are looked through, the newest first."""
+OF_NOW: Final = (
+    "({lanes}.moved_to IS NULL OR "
+    "(SELECT count(*) FROM events AS later WHERE later.session_key = {bound}.session_key "
+    "AND later.type = 'lane-moved' AND later.version > {bound}.bound_version) = "
+    "CASE {lanes}.status WHEN 'moved' THEN 1 ELSE 0 END)"
+)
+"""Of a place whose conversation went on elsewhere, and where another one began since, what was
+there before went with it: that is somebody else's, who may speak there now."""
 
 
 class EarlierSession(NamedTuple):
@@ -66,6 +74,7 @@ def earlier_sessions(
             lanes.project_id == found.project_id,
             lanes.session_key.in_(_whose(connection, found)),
             text("heads.status NOT IN ('deleted', 'purged')"),
+            text(OF_NOW.format(lanes="lanes", bound="lane_sessions")),
         )
         .order_by(heads.updated_at.desc(), bound.session_id.desc(), bound.bound_at.desc())
         .limit(MOST)
@@ -111,13 +120,19 @@ def _whose(connection: Connection, found: FoundLane) -> CompoundSelect[int]:
 
 
 def keys_of_ours(connection: Connection, found: FoundLane) -> list[int]:
-    """Return the keys of the lane, and of those whose conversation goes on in it."""
-    keys = [found.key]
-    before: FoundLane | None = found
+    """Return the keys of the lane, and of those whose conversation goes on in it.
+
+    Where another one began since, that is none of it.
+    """
+    keys, there = [found.key], found
     for _ in range(MOST_MOVES):
-        if before is None or before.lane.moved_from is None:
+        if there.lane.moved_from is None:
             break
-        before = find_lane(connection, found.project_id, before.lane.moved_from)
-        if before is not None:
-            keys.append(before.key)
+        before = find_lane(connection, found.project_id, there.lane.moved_from)
+        if before is None or before.lane.status != "moved":
+            break
+        if before.lane.moved_to != there.lane_id:
+            break
+        keys.append(before.key)
+        there = before
     return keys

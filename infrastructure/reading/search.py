@@ -17,6 +17,7 @@ from infrastructure import tables as t
 from infrastructure.blobs import whole
 from infrastructure.followers import search_index as index
 from infrastructure.followers import tracking
+from infrastructure.lanes.earlier import OF_NOW
 from infrastructure.lineages import NOBODY, lineage_of
 from infrastructure.reading.sight import finding
 from infrastructure.serialization import decode
@@ -268,12 +269,15 @@ _OWN_SESSIONS: Final = (
     "WHERE l.project_id = :project_id AND l.session_key IN ("
     "SELECT session_key FROM lanes WHERE session_key IN ({keys}) UNION ALL "
     "SELECT session_key FROM lanes WHERE project_id = :project_id AND owner = :owner "
-    "AND owner <> '' AND status <> 'moved'))"
+    "AND owner <> '' AND status <> 'moved') AND {now})"
 )
 
 
 def _own_sessions(whose: Whose | None) -> str:
-    return "" if whose is None else _OWN_SESSIONS.format(keys=", ".join(map(str, whose.keys)))
+    if whose is None:
+        return ""
+    keys, now = ", ".join(map(str, whose.keys)), OF_NOW.format(lanes="l", bound="b")
+    return _OWN_SESSIONS.format(keys=keys, now=now)
 
 
 def _places(source: str, matches: str, number: str, query: SearchQuery) -> str:

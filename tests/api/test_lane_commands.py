@@ -284,6 +284,32 @@ def test_nobody_goes_on_with_another_persons_session_nor_hears_of_it(chat: Chat)
     assert here.ask("switch", title="a", session_id="b").status_code == 422
 
 
+def test_what_moved_away_is_not_of_who_comes_to_the_place_after(chat: Chat) -> None:
+    group = {"chat_type": "group", "thread_id": "7"}
+    here = place(chat, chat_id="-1", **group)
+    old = renamed(here, "Before")
+    here.do("reset")
+    current = renamed(here, "Ours")
+    source = {**here.read()["source"], "chat_id": "-2"}
+    there = Place(chat, here.do("move", source=source, follow=False)["lane_id"])
+    assert set(resumable(there)) == {old, current}
+
+    assert place(chat, chat_id="-1", user_id="7", **group) == here
+    theirs = renamed(here, "Theirs")
+    assert here.ask("messages", text="heron").is_success
+    assert there.ask("messages", text="heron").is_success
+
+    for mine, only in ((here, theirs), (there, current)):
+        asked = {"q": "heron", "lane": mine.lane_id}
+        found = chat.client.get("/search", params=asked, headers={"Prefer": "wait=60"}).json()
+        assert {each["session_id"] for each in found["items"]} == {only}
+    assert (resumable(here), resumable(there)) == ([theirs], [current])
+    for mine, title in ((here, "Ours"), (here, "Before"), (there, "Theirs")):
+        assert problem(mine.ask("switch", title=title))[:2] == (404, "no-such-session")
+    last = Place(chat, here.do("move", source={**source, "chat_id": "-3"})["lane_id"])
+    assert (resumable(last), resumable(there)) == ([theirs], [current])
+
+
 def test_a_branch_goes_on_here_or_elsewhere_and_the_session_stays(chat: Chat) -> None:
     here = place(chat)
     old = renamed(here, "Garden")
