@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from infrastructure.prepared import run_driver
+from infrastructure.sqlite_connection import TidyConnection
 
 BUSY_MS: Final = 10_000
 """How long a writer waits for the writer of another process to let go of the SQLite file."""
@@ -58,7 +59,11 @@ def sqlite_engine(url: URL, *, begin: str | None, size: int, allow_unsafe: bool 
         poolclass=QueuePool,
         pool_size=size,
         max_overflow=0 if size == 1 else 100,
-        connect_args={"check_same_thread": False, "isolation_level": None},
+        connect_args={
+            "check_same_thread": False,
+            "isolation_level": None,
+            "factory": TidyConnection,
+        },
     )
 
     @event.listens_for(engine, "connect")
