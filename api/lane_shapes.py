@@ -37,7 +37,7 @@ def lane_shape(found: FoundLane) -> Shape:
         "status": lane.status,
         "platform": lane.platform,
         "chat_type": lane.chat_type,
-        "description": description(recorded_source(lane.source)),
+        "description": description(recorded_source(lane.source)) if lane.source else "",
         "shared": lane.shared,
         "session_id": lane.session_id,
         "session": _session(found),
@@ -48,7 +48,7 @@ def lane_shape(found: FoundLane) -> Shape:
         "policy": dict(lane.policy),
         "created_at": rfc3339(lane.created_at),
         "updated_at": rfc3339(found.touched_at),
-        "bound_at": rfc3339(lane.bound_at),
+        "bound_at": rfc3339(lane.bound_at) if lane.bound_at else None,
         "version": lane.version,
     }
     return shape | _where_it_applies(lane, standing)

@@ -138,7 +138,7 @@ def _row(lane: JsonValue) -> tuple[str, ...]:
 
 
 def _about(lane: JsonValue) -> Iterator[str]:
-    yield text_of(lane, "description") or text_of(lane, "lane_key")
+    yield text_of(lane, "description") or "a lane of which nothing is known"
     yield f"lane {text_of(lane, 'lane_id')}  {state_of(lane)}"
     yield f"key {text_of(lane, 'lane_key')}"
     shared = "  shared by several people" if text_of(lane, "shared") == "true" else ""

@@ -56,7 +56,10 @@ SCHEMAS: Final[dict[str, Json]] = {
             status={"type": "string", "enum": ["open", "moved", "pruned", "purged"]},
             platform=TEXT,
             chat_type=TEXT,
-            description=TEXT,
+            description={
+                "type": "string",
+                "description": "Where it is, in one line; empty of a purged lane.",
+            },
             shared=FLAG,
             session_id=TEXT,
             session={
@@ -70,7 +73,11 @@ SCHEMAS: Final[dict[str, Json]] = {
             policy=OBJECT,
             created_at=TIME,
             updated_at={**TIME, "description": "When something last came."},
-            bound_at=TIME,
+            bound_at={
+                "type": ["string", "null"],
+                "format": "date-time",
+                "description": "Since when it has its current session; null of a purged lane.",
+            },
             version=NUMBER,
         ),
         suspended_reason=TEXT,

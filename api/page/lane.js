@@ -3,7 +3,7 @@
 import { address, isAborted, Problem, read } from "./api.js";
 import { button, byId, el, fill, put, time } from "./dom.js";
 import { notableBy } from "./event_words.js";
-import { laneMarks, sentence, whyBegan, whyEnded } from "./lane_words.js";
+import { laneMarks, laneName, sentence, whyBegan, whyEnded } from "./lane_words.js";
 import { latest } from "./latest.js";
 import { followProject, OF_LANES } from "./live.js";
 import { announce, complain, settle } from "./notices.js";
@@ -40,7 +40,9 @@ export function laneView() {
       if (signal.aborted) return;
       settle();
       lane = now;
-      facts = [...recorded, ...facts];
+      // What was shown of a lane goes with what is known of it.
+      const purged = recorded.some((fact) => fact.type === "lane-purged");
+      facts = [...recorded, ...(purged ? facts.map((fact) => ({ ...fact, data: null })) : facts)];
       draw(had);
     } catch (error) {
       if (isAborted(error)) return;
@@ -78,14 +80,14 @@ export function laneView() {
 
   const draw = (had) => {
     const focused = document.activeElement?.closest("#lane-body a")?.getAttribute("href");
-    document.title = `${lane.description} - turnlog`;
-    fill(byId("lane-title"), lane.description);
+    document.title = `${laneName(lane)} - turnlog`;
+    fill(byId("lane-title"), laneName(lane));
     fill(byId("lane-chips"), laneMarks(lane));
     const open = lane.status === "open";
     byId("lane-reset").hidden = byId("lane-pin").hidden = !open;
     byId("lane-suspend").hidden = !open || lane.suspended;
     fill(byId("lane-pin"), lane.pinned ? "Unpin" : "Pin");
-    if (parts === null) begin();
+    if (parts?.called !== lane.lane_key) begin();
     fill(parts.now, current(lane, links));
     fill(parts.source, pairs(lane.source));
     fill(parts.policy, pairs(lane.policy));
@@ -94,14 +96,14 @@ export function laneView() {
     if (focused) body.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
   };
 
-  /** Make what stays as long as the lane is looked at: a key that is just being copied, too. */
+  /** Make what stays as long as the lane is called so: a key that is just being copied, too. */
   const begin = () => {
-    parts = {};
+    parts = { called: lane.lane_key };
     for (const name of ["now", "sessions", "source", "policy", "facts"]) parts[name] = el("div", {});
     fill(
       body,
       section("Current session", parts.now),
-      section("Key", key(lane.lane_key), el("p", { class: "hint" }, "Lane ", el("code", {}, lane.lane_id))),
+      section("Key", lane.lane_key && key(lane.lane_key), el("p", { class: "hint" }, "Lane ", el("code", {}, lane.lane_id))),
       section("Where it is", parts.source),
       section("Earlier sessions", parts.sessions),
       section("What happened", parts.facts),
@@ -176,6 +178,7 @@ function section(title, ...content) {
 function current(lane, links) {
   const { session, session_id: id } = lane;
   const elsewhere = lane.status === "moved" && lane.moved_to;
+  if (lane.status === "purged") return el("p", { class: "hint" }, "None: whoever writes next begins it anew.");
   return [
     el(
       "p",

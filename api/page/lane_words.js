@@ -4,10 +4,16 @@ import { el } from "./dom.js";
 
 const STATES = { moved: "moved elsewhere", pruned: "given up", purged: "purged" };
 
+/** Return what a lane is called: where it is, and of one that was purged that nothing is known of it. */
+export function laneName(lane) {
+  return lane.description || "A lane of which nothing is known";
+}
+
 /** Return the marks of a lane, in words. */
 export function laneMarks(lane) {
   const chip = (words, kind = "") => el("span", { class: `chip ${kind}` }, words);
   const { session } = lane;
+  if (lane.status === "purged") return [chip(STATES.purged)];
   return [
     chip(lane.platform),
     el("span", {}, lane.shared ? "shared" : "private"),

@@ -4,7 +4,7 @@
 
 import { address, read } from "./api.js";
 import { byId, el, number, oneLine, put, time } from "./dom.js";
-import { laneMarks } from "./lane_words.js";
+import { laneMarks, laneName } from "./lane_words.js";
 import { listing, PAGE, picked, whenGiven } from "./listing.js";
 import { OF_LANES } from "./live.js";
 import { hashOf, lanePlace } from "./place.js";
@@ -107,14 +107,14 @@ function row(project, lane) {
     el(
       "a",
       { href: hashOf(lanePlace(project, lane.lane_id)) },
-      el("span", { class: "title", dir: "auto" }, lane.description),
+      el("span", { class: "title", dir: "auto" }, laneName(lane)),
       el("span", { class: "when" }, time(lane.updated_at)),
       el(
         "span",
         { class: "about" },
         laneMarks(lane),
-        el("span", { class: "now", dir: "auto" }, `→ ${oneLine(title, 120)}`),
-        el("span", { class: "id" }, oneLine(lane.lane_key, 120)),
+        title && el("span", { class: "now", dir: "auto" }, `→ ${oneLine(title, 120)}`),
+        el("span", { class: "id" }, oneLine(lane.lane_key || lane.lane_id, 120)),
       ),
     ),
   );

@@ -129,6 +129,7 @@ def test_a_purged_lane_tells_that_it_is_and_takes_nothing_until_somebody_comes(
         "",
         None,
     )
+    assert (told["description"], told["bound_at"]) == ("", None)
     assert client.get(f"{lane}/sessions").json()["items"] == []
     facts = client.get(f"{lane}/events").json()["items"]
     assert [(each["type"], each["data"]) for each in facts] == [

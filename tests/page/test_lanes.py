@@ -175,6 +175,37 @@ def test_a_lane_tells_where_it_is_and_is_reset_only_after_its_consequence_was_to
     expect(reader["#lane-title"]).to_have_text("group: Garden club, thread: 7")
 
 
+def test_a_lane_that_is_purged_while_it_is_looked_at_shows_no_more_who_it_was(
+    reader: Reader, client: httpx.Client
+) -> None:
+    found = resolved(client, GROUP, open={"title": "Roses"})
+    go(reader, found["lane_id"])
+    body = reader["#lane-body"]
+    expect(body).to_contain_text("The place was seen")
+    assert client.delete(f"/sessions/{found['session_id']}").status_code == 204
+    assert client.post(f"/lanes/{found['lane_id']}/purge", json={}).status_code == 200
+
+    expect(body.locator("ol li").first).to_contain_text("was destroyed")
+    expect(body.locator("ol li")).to_contain_text(
+        ["", "its content is gone", "its content is gone"]
+    )
+    expect(reader["#lane-title"]).to_have_text("A lane of which nothing is known")
+    expect(reader["#lane-chips"]).to_have_text("purged")
+    expect(reader["#lane-reset"]).to_be_hidden()
+    for known in ("-100", "Garden club", found["session_id"], "1970"):
+        expect(body).not_to_contain_text(known)
+
+    reader["#to-lanes"].click()
+    expect(reader["#lanes"]).to_contain_text("There is no lane yet")
+    reader["#find-lane select[name=status]"].select_option("purged")
+    expect(reader["#lanes a"]).to_contain_text(["A lane of which nothing is known"])
+    expect(reader["#lanes a"]).to_contain_text([found["lane_id"]])
+    reader["#lanes a"].click()
+    resolved(client, GROUP)
+    expect(body).to_contain_text(found["lane_key"])
+    expect(reader["#lane-title"]).to_have_text("group: Garden club, thread: 7")
+
+
 def test_names_that_others_chose_are_text_and_nothing_is_wider_than_a_narrow_screen(
     browser: Browser, page_server: Served, project: str, client: httpx.Client
 ) -> None:
