@@ -31,6 +31,7 @@ from domain.raw_json import dumped
 from domain.refusals import LaneIsSuspended, NoSuchSession, NoSuchTurn
 from infrastructure import idempotency
 from infrastructure.command_handler import Caller, Target
+from infrastructure.commit import Contended
 from infrastructure.composition import Turnlog
 from infrastructure.hosting.asking import Address
 from infrastructure.hosting.before import CameBefore
@@ -221,7 +222,13 @@ async def _moved(
         target = target_of(found)
         # Of turns that were for the agent.
         undo = counted(attempt.connection, target, way) if isinstance(way, c.Rewind) else way
-        done = move(log, attempt, target, undo, caller)
+        try:
+            done = move(log, attempt, target, undo, caller)
+        except (NoSuchTurn, *WENT_AWAY) as refusal:
+            now = the_lane(attempt.connection, *command.place)
+            if isinstance(refusal, NoSuchTurn) or now.lane.session_id != found.lane.session_id:
+                raise Contended from refusal  # it went since it was looked at
+            raise
         said = dumped(_members(found, target) | moved_shape(done, way))
         first, last = done.facts[0].version, done.facts[-1].version
         return said, Written(status=200, first_version=first, last_version=last, result=said)

@@ -129,6 +129,26 @@ def test_what_is_said_again_while_the_lane_gets_another_session_is_of_one_of_the
     assert problem(here.ask("retry"))[:2] == (409, "session-archived")
 
 
+def test_what_is_taken_back_while_the_lane_gets_another_session_is_of_one_of_them(
+    chat: Chat,
+) -> None:
+    here = place(chat)
+
+    def at_once(number: int) -> Sequence[httpx.Response]:
+        for words in ("one", "two"):
+            here.ask("messages", text=f"{words} {number}", run=False)
+            here.now.said(f"{words} {number}")
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(here.ask, "undo") for _ in range(3)]
+            threads.submit(here.do, "reset").result()
+            return [each.result() for each in asked]
+
+    answers = [answer for number in range(12) for answer in at_once(number)]
+
+    found = {(each.status_code, each.json().get("code")) for each in answers}
+    assert found <= {(200, None), (409, "nothing-to-rewind")}
+
+
 def test_what_waits_for_an_answer_is_withdrawn_when_it_is_said_again(chat: Chat) -> None:
     here = place(chat)
     (gate,) = here.now.asked()
