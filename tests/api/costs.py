@@ -9,7 +9,7 @@ something to make durable.
 
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
@@ -159,26 +159,28 @@ def _connect(host: str, port: int) -> socket.socket:
 def _up(client: socket.socket, upstream: socket.socket, meter: Meter) -> None:
     messages = _Messages(b"\x00")  # the first one, which asks for the connection, has no type
     works = False
-    while data := receive(client):
-        for type_, _ in messages.take(data):
-            if type_ in AWAITS:
-                meter.add(trips=works)
-                works = False
-            else:
-                meter.add(trips=type_ == SIMPLE_QUERY)
-                works |= type_ not in PREPARES
-        upstream.sendall(data)
+    with suppress(OSError):
+        while data := receive(client):
+            for type_, _ in messages.take(data):
+                if type_ in AWAITS:
+                    meter.add(trips=works)
+                    works = False
+                else:
+                    meter.add(trips=type_ == SIMPLE_QUERY)
+                    works |= type_ not in PREPARES
+            upstream.sendall(data)
     hang_up(client, upstream)
 
 
 def _down(client: socket.socket, upstream: socket.socket, meter: Meter) -> None:
     messages = _Messages()
     transactions = Transactions(meter)
-    while data := receive(upstream):
-        for type_, body in messages.take(data):
-            if type_ in COMPLETED:
-                transactions.executed(body.decode("ascii").rstrip("\x00"))
-        client.sendall(data)
+    with suppress(OSError):
+        while data := receive(upstream):
+            for type_, body in messages.take(data):
+                if type_ in COMPLETED:
+                    transactions.executed(body.decode("ascii").rstrip("\x00"))
+            client.sendall(data)
     hang_up(client, upstream)
 
 

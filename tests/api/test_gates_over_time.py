@@ -1,15 +1,18 @@
 """What waits for an answer outlives the harness, the server, a rewind and a transfer."""
 
 from collections.abc import Iterator
+from json import dumps
 
 import pytest
 from sqlalchemy import update
 
 from infrastructure import tables as t
+from infrastructure.appending import append_batch
 from tests.api.batches import Json, append, batch, event, events_of, problem, started
 from tests.api.chats import ADD, GAVE, Chat, chat_at, eventually, last_text, opened, told
 from tests.api.serving import ON_ONE_DATABASE, Served, served
 from tests.databases import DatabaseKind, Databases
+from tests.infrastructure import writing
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def test_a_gate_that_is_decided_where_nobody_goes_on_is_gone_on_with_later(
         (gate,) = chat.asked()
         turn_id = chat.read("/turns")["items"][0]["turn_id"]
         assert chat.seat() is None
-    _decide_without_server(database_kind, database, gate)
+    _decide_without_server(database, gate)
 
     with served(database_kind, database) as second, second.client("p") as client:
         chat = chat_at(second, client)
@@ -89,14 +92,15 @@ def test_a_gate_that_is_decided_where_nobody_goes_on_is_gone_on_with_later(
         assert len(chat.events("gate-consumed")) == 1
 
 
-def _decide_without_server(kind: DatabaseKind, url: str, gate: str) -> None:
-    """Record a decision by a server that keeps no harness and never goes on with anything."""
-    decided = event(
-        "gate-decided", gate_id=gate, verdict="approved", decided_by="person", via="out-of-band"
-    )
-    with served(kind, url, pool_capacity="1") as running, running.client("p") as client:
-        answer = append(client, "s", batch(1, decided, producer="panel"))
-        assert answer.status_code == 201, answer.text
+def _decide_without_server(url: str, gate: str) -> None:
+    """Record a decision where nobody keeps a harness, or goes on with anything."""
+    decided = {"gate_id": gate, "verdict": "approved", "decided_by": "person", "via": "out-of-band"}
+    brought = writing.batch([writing.propose("gate-decided", dumps(decided).encode())], "panel")
+    session = writing.target("s", "p")
+    with writing.opened(url) as store:
+        store.runner.run(
+            lambda attempt: append_batch(store.handler, attempt, session, brought, writing.NOBODY)
+        )
 
 
 @ON_ONE_DATABASE
