@@ -6,12 +6,14 @@ stay, and the chain of their hashes. Who comes from there later begins the lane 
 fact. The sessions go first, each by a purge of its own: by the lane they are found.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     LargeBinary,
+    Select,
     Table,
     bindparam,
     delete,
@@ -45,7 +47,7 @@ def lane_foreseen(connection: Connection, project_id: str, lane_id: str) -> Purg
         NoSuchLane: there never was one, or it is purged already.
         LaneHasSessions: a session that it has or had is not deleted.
     """
-    found = _judged(connection, project_id, lane_id)
+    found = _judged(connection, project_id, lane_id, _statuses)
     rows = {
         table.name: connection.execute(
             select(func.count()).select_from(table).where(where)
@@ -65,7 +67,7 @@ def purge_lane(
         Contended: something came to the lane meanwhile.
     """
     connection = attempt.connection
-    found = _judged(connection, project_id, lane_id)
+    found = _judged(connection, project_id, lane_id, _held_statuses)
     facts = decide(found.lane, found.standing, PurgeLane(has_sessions=False))
     lanes.append(attempt, (project_id, lane_id), found, facts, caller)
     end_pipeline(connection)
@@ -76,20 +78,41 @@ def purge_lane(
     return _purged(found, rows)
 
 
-def _judged(connection: Connection, project_id: str, lane_id: str) -> FoundLane:
-    """Return a lane that can be purged."""
+def _judged(
+    connection: Connection,
+    project_id: str,
+    lane_id: str,
+    statuses: Callable[[Connection, FoundLane], Iterable[str]],
+) -> FoundLane:
+    """Return a lane that can be purged: nothing that was said in it can be read."""
     found = find_lane(connection, project_id, lane_id)
     if found is None:
         raise NoSuchLane
-    decide(found.lane, found.standing, PurgeLane(has_sessions=_has_sessions(connection, found)))
+    has_sessions = any(status not in _GONE for status in statuses(connection, found))
+    decide(found.lane, found.standing, PurgeLane(has_sessions=has_sessions))
     return found
 
 
-def _has_sessions(connection: Connection, found: FoundLane) -> bool:
-    """Tell whether something that was said in a lane can still be read."""
+def _held_statuses(connection: Connection, found: FoundLane) -> Iterable[str]:
+    """Return how the sessions stand that a lane has or had, until the transaction ends.
+
+    Who brings one back at the same time is waited for, or waits.
+    """
+    statement = _of_sessions(found)
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update(of=t.heads, read=True)
+    return connection.execute(statement).scalars().all()
+
+
+def _statuses(connection: Connection, found: FoundLane) -> Iterable[str]:
+    """Return how the sessions stand that a lane has or had, each way once."""
+    return connection.execute(_of_sessions(found).distinct()).scalars().all()
+
+
+def _of_sessions(found: FoundLane) -> Select[str]:
     bound = t.lane_sessions.c
-    statement = (
-        select(t.heads.c.session_key)
+    return (
+        select(t.heads.c.status)
         .select_from(
             t.lane_sessions.join(
                 t.streams,
@@ -97,9 +120,8 @@ def _has_sessions(connection: Connection, found: FoundLane) -> bool:
                 & (t.streams.c.session_id == bound.session_id),
             ).join(t.heads, t.heads.c.session_key == t.streams.c.session_key)
         )
-        .where(bound.session_key == found.key, t.heads.c.status.not_in(_GONE))
+        .where(bound.session_key == found.key)
     )
-    return connection.execute(statement.limit(1)).first() is not None
 
 
 def _rows_of(

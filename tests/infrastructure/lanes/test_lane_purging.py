@@ -1,10 +1,11 @@
 """Of a purged lane nothing is left but its id and the envelopes of its facts; it can begin anew."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, make_url, select
+from sqlalchemy import delete, make_url, select, text
 from sqlalchemy.exc import DBAPIError
 
 from domain import commands as c
@@ -21,15 +22,18 @@ from infrastructure.lanes.listing import LaneQuery
 from infrastructure.lanes.listing import lanes as listed
 from infrastructure.lanes.lookup import find_lane
 from infrastructure.lanes.purging import lane_foreseen, purge_lane
+from infrastructure.prepared import end_pipeline
 from infrastructure.purging import Purged
 from infrastructure.rebuilding import rebuild
 from infrastructure.restoring import restore
 from infrastructure.runner import Attempt
 from infrastructure.verification import verify_all
+from tests.api.chats import eventually
+from tests.api.serving import PATIENCE_S
 from tests.databases import Databases
 from tests.infrastructure.families import asked
 from tests.infrastructure.lanes.arrivals import lanes, resolve
-from tests.infrastructure.writing import NEW_YEAR, NOBODY, Store, opened
+from tests.infrastructure.writing import NEW_YEAR, NOBODY, Store, opened, target
 
 PLACE: dict[str, JsonValue] = {
     "platform": "telegram",
@@ -177,6 +181,33 @@ def test_what_still_comes_to_where_a_purged_lane_came_from_begins_there_anew(sto
     elsewhere = resolve(store, there)
     assert (elsewhere.found.lane_id, elsewhere.reason) == (moved_to, "created")
     is_sound(store)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_a_session_that_is_just_brought_back_keeps_its_lane(store: Store) -> None:
+    first = resolve(store, PLACE)
+    asked(store, first.session_id, c.DeleteSession())
+    with ThreadPoolExecutor(1) as pool:
+        with store.transaction() as commit:
+            where = target(first.session_id)
+            back = Attempt(commit, patient=False)
+            store.handler.carry_out(back, where, [c.RestoreSession()], caller=NOBODY)
+            end_pipeline(commit.connection)
+            purging = pool.submit(purge, store, first.found.lane_id)
+            eventually(lambda: purging.done() or waits_for_a_lock(store), bool)
+        with pytest.raises(LaneHasSessions):
+            purging.result(PATIENCE_S)
+    assert resolve(store, PLACE).session_id == first.session_id
+
+
+def waits_for_a_lock(store: Store) -> bool:
+    """Tell whether a transaction waits until another ends."""
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with store.database.read() as connection:
+        return bool(connection.execute(waiting).scalar_one())
 
 
 def test_other_lanes_of_the_same_person_stay(store: Store) -> None:
