@@ -18,6 +18,10 @@ Part: TypeAlias = Literal[
 ]
 LANE_ID_LENGTH: Final = 32
 
+_OF_A_PERSON: Final = frozenset(
+    {"email", "irc", "signal", "sms", "telegram", "whatsapp", "whatsapp_cloud"}
+)
+"""Platforms on which a direct chat has the id of the person in it."""
 _VERSION: Final = "v2"
 """Before a key whose parts are escaped; a key of plain parts begins with another word."""
 
@@ -100,14 +104,17 @@ def owner(source: Source, policy: KeyPolicy) -> str:
     """Return whose conversation it is; what has the same owner may be gone on with here.
 
     That of one person is theirs, wherever on the platform they speak; one that is shared, or whose
-    only member the platform does not name, belongs to its place alone.
+    only member the platform does not name, belongs to its place alone. A direct chat in which
+    nobody is named belongs to the chat, whose id is a person's on some platforms and not on others.
     """
     parts = named_parts(source, policy)
-    person = participant(source, policy) or parts.get("peer")
+    person, kind = participant(source, policy), "person"
+    if person is None and "peer" in parts:
+        person, kind = parts["peer"], "person" if source.platform in _OF_A_PERSON else "chat"
     if is_shared(source, policy) or not person:
         return key_of(parts)
     scope = (parts["scope"],) if "scope" in parts else ()
-    return joined(("person", parts["namespace"], parts["platform"], *scope, person))
+    return joined((kind, parts["namespace"], parts["platform"], *scope, person))
 
 
 def participant(source: Source, policy: KeyPolicy) -> str | None:

@@ -200,6 +200,11 @@ def test_several_people_share_a_conversation_that_is_nobodys_own(
         (TOPIC, DEFAULT, "agent:main:telegram:group:-1002285219667:17585"),
         (replace(GUILD, user_id=None), DEFAULT, "agent:main:discord:group:guild-123"),
         (NAMELESS_DM, DEFAULT, "agent:main:telegram:dm"),
+        (Source(platform="web", chat_id="7"), DEFAULT, "chat:main:web:7"),
+        (Source(platform="web", chat_id="7", thread_id="8"), DEFAULT, "chat:main:web:7"),
+        (Source(platform="web", chat_id="12", user_id="7"), DEFAULT, "person:main:web:7"),
+        (Source(platform="web", user_id="7"), DEFAULT, "person:main:web:7"),
+        (replace(SLACK, user_id=None), DEFAULT, "chat:main:slack:T1:D1"),
     ],
 )
 def test_a_conversation_is_a_persons_or_its_places(
