@@ -43,7 +43,7 @@ from infrastructure.lanes.changing import LaneChanges, chosen
 from infrastructure.lanes.departing import Find
 from infrastructure.lanes.earlier import EarlierSession, earlier_sessions, titled
 from infrastructure.lanes.leaving import Departure
-from infrastructure.lanes.lookup import FoundLane, the_lane
+from infrastructure.lanes.lookup import FoundLane, find_lane, the_lane
 from infrastructure.lanes.resolving import new_session_id
 from infrastructure.runner import Attempt
 
@@ -69,13 +69,13 @@ async def reset_lane(
     departure = Departure(because="lane-reset", interrupt=fields.interrupt, caller=caller)
     command = asked.to("reset", body, fields.message_id)
 
-    def leaves(_: Connection, found: FoundLane) -> bool:
-        _check_version(found, version)
+    def leaves(connection: Connection, found: FoundLane) -> bool:
+        _check_version(connection, command, found, version)
         return True
 
     def write(attempt: Attempt, find: Find, stopped: str | None) -> Did:
         found = find(attempt)
-        _check_version(found, version)
+        _check_version(attempt.connection, command, found, version)
         made, left = _changes(log).reset(attempt, found, departure, beginning)
         return Did(resolved_shape(made) | left_shape(left, stopped), left=left)
 
@@ -239,16 +239,24 @@ async def _ordered(
 
     def write(attempt: Attempt) -> Did:
         found = the_lane(attempt.connection, *command.place)
-        _check_version(found, version)
+        _check_version(attempt.connection, command, found, version)
         now, changed = _changes(log).ordered(attempt, found, order, caller)
         return Did({told: changed}, now.lane_id)
 
     return await done_once(log, command, write)
 
 
-def _check_version(found: FoundLane, expected: int | None) -> None:
-    if expected not in {None, found.lane.version}:
-        raise VersionMoved(expected or 0, found.lane.version, "the lane")
+def _check_version(
+    connection: Connection, command: LaneCommand, found: FoundLane, expected: int | None
+) -> None:
+    """Check the version of the lane that is named, wherever it moved: its tag is what was seen."""
+    if expected is None:
+        return
+    named = found
+    if found.lane_id != command.lane_id:
+        named = find_lane(connection, *command.place) or found
+    if expected != named.lane.version:
+        raise VersionMoved(expected, named.lane.version, "the lane")
 
 
 async def _ambiguous(log: Turnlog, command: LaneCommand, refusal: AmbiguousSession) -> ProblemError:

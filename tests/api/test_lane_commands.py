@@ -12,7 +12,7 @@ from infrastructure.runner import Attempt
 from tests.api.batches import Json, problem
 from tests.api.chats import Chat, eventually
 from tests.api.places import Place, place, resolved
-from tests.api.serving import Served
+from tests.api.serving import ON_ONE_DATABASE, Served
 
 WAITS = "tool: wait {}"
 GROUP = {"chat_type": "group", "chat_id": "-1001"}
@@ -94,6 +94,28 @@ def test_a_reset_leaves_a_lane_that_is_not_as_it_was_seen(chat: Chat) -> None:
     assert (made.status_code, made.json()["interrupted"]) == (200, turn_id)
     again = chat.client.post(f"{here.path}/reset", json={}, headers=given)
     assert (again.json(), again.headers["Idempotent-Replayed"]) == (made.json(), "true")
+
+
+@ON_ONE_DATABASE
+def test_a_lane_that_moved_is_not_as_it_was_seen_wherever_it_moved(chat: Chat) -> None:
+    here = place(chat)
+    old = here.now.session_id
+    seen = chat.client.get(here.path).headers["ETag"]
+    moved = here.do("move", source={"platform": "telegram", "chat_id": f"-{old}"})
+    there = f"/lanes/{moved['lane_id']}"
+    assert chat.client.get(there).headers["ETag"] == seen
+
+    given = {"If-Match": seen}
+    for stale in (
+        chat.client.post(f"{here.path}/reset", json={}, headers=given),
+        chat.client.patch(here.path, json={"pinned": True}, headers=given),
+    ):
+        assert problem(stale)[:2] == (412, "version-mismatch")
+    assert chat.client.get(there).json()["session_id"] == old
+
+    now = chat.client.get(here.path).headers["ETag"]
+    made = chat.client.post(f"{here.path}/reset", json={}, headers={"If-Match": now})
+    assert (made.status_code, made.json()["lane_id"]) == (200, moved["lane_id"])
 
 
 def test_a_reset_begins_with_what_it_says_and_else_as_before(chat: Chat) -> None:
