@@ -125,6 +125,7 @@ class PassedOn:
         self._raw: Final = raw_members(body.raw)
         said = body.value if isinstance(body.value, dict) else {}
         self._given, self._messages = _messages(said)
+        self._put_before = 0
         given = said.get("format")
         self._form: Final = given if isinstance(given, str) else form_of(self._messages)
         source = source_in(body, "source") if fields.source is not None else None
@@ -148,8 +149,14 @@ class PassedOn:
     def placed(self, refusal: Refusal) -> Refusal:
         """Return a refusal of the request for a turn, with its place in what was passed on."""
         first, rest = refusal.at[:2], refusal.at[2:]
+        if first == ("messages", len(self._messages) - 1) and len(rest) > 1:
+            named, part, *within = rest
+            if isinstance(part, int) and part >= self._put_before:
+                rest = (named, part - self._put_before, *within)
         if first == ("messages", 0) and self._given != "messages":
             refusal.at = (self._given, *(rest[1:] if rest[:1] == ("content",) else rest))
+        else:
+            refusal.at = (*first, *rest)
         return refusal
 
     def request(self, message_id: str | None, sender: Sender | None, **more: JsonValue) -> RawBody:
@@ -160,6 +167,7 @@ class PassedOn:
         members = {name: raw for name, raw in self._raw.items() if name not in _OWN}
         if self._messages:
             said = _named(self._messages[-1], message_id, sender, is_ours=self._form == "turnlog")
+            self._put_before = _parts(said) - _parts(self._messages[-1])
             members["messages"] = dump([*self._messages[:-1], said])
             members["format"] = dump(self._form)
         members = {name: dump(value) for name, value in more.items()} | members
@@ -204,6 +212,11 @@ def _digest(messages: Sequence[JsonValue], answers: JsonValue) -> bytes:
 
 def _content(message: dict[str, JsonValue]) -> JsonValue:
     return message.get("parts") if "content" not in message else message["content"]
+
+
+def _parts(message: JsonValue) -> int:
+    content = _content(message) if isinstance(message, dict) else None
+    return len(content) if isinstance(content, list) else 0
 
 
 def _named(

@@ -373,6 +373,20 @@ def test_what_is_no_message_is_refused_and_leaves_nothing(
     assert direct.client.get("/sessions").json()["items"] == []
 
 
+def test_the_place_of_what_is_no_message_is_told_as_if_nobody_was_named(group: Gateway) -> None:
+    group.said("Hello")
+    file = {"type": "attachment", "attachment_id": "a", "data": "!"}
+    words = {"type": "text", "text": "Look"}
+    for body, pointer in (
+        ({"content": [file]}, "/content/0/data"),
+        ({"content": [words, file]}, "/content/1/data"),
+        ({"messages": [{"role": "user", "content": [file]}]}, "/messages/0/content/0/data"),
+        ({"messages": [{"role": "user", "content": ""}]}, "/messages/0"),
+    ):
+        answer = group.post(body)
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
 def test_what_is_no_message_leaves_a_suspended_lane_as_it_is(direct: Gateway) -> None:
     first = direct.said("Hello")
     lane = f"/lanes/{first['lane_id']}"
