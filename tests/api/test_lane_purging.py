@@ -11,7 +11,7 @@ from tests.api.chats import eventually
 from tests.api.lane_chats import Gateway
 from tests.api.serving import Served
 
-MARKS = ("zanzibarine", "quincewood", "-100777", "4242")
+MARKS = ("zanzibarine", "quincewood", "-100777", "peregrine")
 """A person's name, a chat's, and the ids of both."""
 CHAT: Json = {
     "platform": "telegram",
@@ -20,7 +20,7 @@ CHAT: Json = {
     "chat_name": "Quincewood",
     "chat_topic": "All of Quincewood",
     "thread_id": "7",
-    "user_id": "4242",
+    "user_id": "peregrine",
     "user_name": "Zanzibarine",
 }
 NO_LANE = (404, "no-such-lane")
