@@ -187,10 +187,10 @@ def bookkeeping(rounds: int, lengths: Sequence[int], seats: int) -> None:
 def against_bare(rounds: int, delay_ms: int) -> None:
     """Measure warm turns of an agent that takes a while against the bare prompt to it."""
     said = f"delay: {delay_ms} hello"
+    bare = asyncio.run(bare_prompts(said, rounds))
     with server("acp") as (client, _):
         client.ask("POST", "/sessions", {"session_id": "slow"})
         client.turn("slow", "hello")
-        bare = asyncio.run(bare_prompts(said, rounds))
         warm = timed(lambda: client.turn("slow", said), rounds)
     one, other = statistics.median(bare), statistics.median(warm)
     print(f"| an agent that takes {delay_ms} ms | ms | x | limit |")
